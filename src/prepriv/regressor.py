@@ -146,7 +146,10 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
                 'an interval needs errors that were measured on other rows: fit with holdout= and evaluate_measures=("r2", "residuals"), '
                 "or give evaluation=reg.evaluate(X, y, measures=...)"
             )
-        if made.plan.model not in (None, model_hash(model)) or made.plan.domain.target != model.domain.target:
+        of_holdout = made is getattr(
+            self, "evaluation_", None
+        )  # it names no model: it was planned before the fit
+        if not of_holdout and made.plan.model != model_hash(model):
             raise ValueError("evaluation: it measured another model than this one")
         low, high = error_band(made, level)
         target, at = model.domain.target, self.predict(X)

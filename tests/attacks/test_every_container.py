@@ -140,6 +140,13 @@ def fitted_regressor(kind: str) -> Any:
     return prepriv.PrivateRegressor(domain, threads=1).fit(rows(cells), ANSWERS)
 
 
+@lru_cache
+def measured_regressor(kind: str) -> Any:
+    return fitted_regressor(kind).evaluate(
+        rows(KINDS[kind][1]), ANSWERS, epsilon=1000.0, measures="residuals"
+    )
+
+
 def with_target(domain: Domain) -> Domain:
     return replace(domain, classes=(), target=Numeric(0, 1))
 
@@ -206,6 +213,9 @@ CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "PrivateClassifier.decision_function": lambda kind, X, y: fitted(kind).decision_function(X),
     "PrivateClassifier.score": lambda kind, X, y: fitted(kind).score(X, LABELS),
     "PrivateRegressor.predict": lambda kind, X, y: fitted_regressor(kind).predict(X),
+    "PrivateRegressor.predict_interval": lambda kind, X, y: fitted_regressor(kind).predict_interval(
+        X, 0.3, evaluation=measured_regressor(kind)
+    ),
     "Model.predict": lambda kind, X, y: fitted(kind).model_.predict(X),
     "Model.predict_proba": lambda kind, X, y: fitted(kind).model_.predict_proba(X),
     "Model.predict_index": lambda kind, X, y: fitted(kind).model_.predict_index(X),
@@ -245,7 +255,7 @@ def refused_to_predict(function: str, container: str) -> bool:
 
 def warm() -> None:
     for kind in KINDS:
-        fitted(kind), fitted_regressor(kind), preparer(kind)
+        fitted(kind), measured_regressor(kind), preparer(kind)
 
 
 @MOST

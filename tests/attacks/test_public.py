@@ -241,7 +241,7 @@ def test_a_draft_says_so_and_only_the_curator_s_counts_take_it(folder, capsys):
         ["audit", "replay", "draft.yaml"],
     ):
         told = mistake(capsys, *arguments)
-        assert "draft.yaml is a draft" in told and "remove its line `draft: true`" in told
+        assert "draft.yaml is a draft" in told and "remove the line `draft: true`" in told
     with pytest.raises(BadSchema, match="is a draft"):
         load_schema("draft.yaml")
     assert run(["validate", "d.csv", "--schema", "draft.yaml"]) == 0

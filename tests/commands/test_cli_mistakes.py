@@ -294,10 +294,13 @@ def test_saving_in_python_keeps_the_class_of_the_error_and_says_what_it_was(fold
         ),
         ("[{step: Normalize}, OneHot]", "step 2 must be written as - {step: OneHot}; got 'OneHot'"),
         ("[nonsense]", "step 1 must be written as - {step: NAME, pay: public or budget or sensitivity}"),
-        ("5", "must be auto, linear, additive, dpsgd-f, dpsgd-f-modified, dpsgd or a list of steps; got 5"),
+        (
+            "5",
+            "must be auto, linear, additive, auto-0.2, linear-0.2, additive-0.2, dpsgd-f, dpsgd-f-modified, dpsgd or a list of steps; got 5",
+        ),
         (
             "{step: Center}",
-            "must be auto, linear, additive, dpsgd-f, dpsgd-f-modified, dpsgd or a list of steps",
+            "must be auto, linear, additive, auto-0.2, linear-0.2, additive-0.2, dpsgd-f, dpsgd-f-modified, dpsgd or a list of steps",
         ),
         ("[{step: Center}]", "steps[1]: Center depends on data and needs pay:, one of public, budget"),
     ],

@@ -79,6 +79,24 @@ def test_what_does_not_support_an_interval_is_refused():
     assert error_band(counted, 0.5) == error_band(counted, 0.5)
 
 
+def test_the_holdout_of_another_fit_is_another_model():
+    """It names no model, because it was planned before the fit."""
+    x, y = rows(2000, 4)
+    held = {
+        "epsilon": 2.0,
+        "holdout": 0.3,
+        "evaluate_epsilon": 2.0,
+        "evaluate_measures": "residuals",
+        "steps": "linear",
+    }
+    mine, other = (PrivateRegressor(DOMAIN, **held).fit(x, y) for _ in range(2))
+    assert np.array_equal(
+        mine.predict_interval(x[:5], 0.5), mine.predict_interval(x[:5], 0.5, evaluation=mine.evaluation_)
+    )
+    with pytest.raises(ValueError, match="another model"):
+        mine.predict_interval(x, 0.5, evaluation=other.evaluation_)
+
+
 @pytest.mark.parametrize(("count", "n"), [(0, 50), (3, 200), (40, 400)])
 def test_the_largest_share_is_one_that_so_few_rows_would_rarely_have(count, n):
     """Chernoff's bound against the binomial law itself."""

@@ -141,7 +141,7 @@ def test_the_same_in_python_with_a_holdout_and_on_the_command_line(tmp_path, cap
     assert set(again.evaluation_.figures) == set(made.figures)
     asked = again.set_params(evaluate_measures="residuals").fit(X, Y)
     assert set(asked.evaluation_.figures) == {"mean residual"}
-    assert "<figcaption>How many rows" in asked.report_.to_html()
+    assert "<figcaption>Each bar is a number of rows by their error" in asked.report_.to_html()
     assert again.guarantee_.epsilon(1e-5) <= 1.0 + 1e-9
 
     REG.model_.save("run/model")
@@ -214,7 +214,11 @@ def test_nothing_but_mechanism_outputs_leaves(adjacency):
 def test_the_picture_says_what_was_paid_for_and_how_to_get_it():
     made = REG.evaluate(X, Y, epsilon=1.0, measures=("r2", "residuals"))
     page = made.to_html()
-    assert page.count("<svg") == 1 and "Residuals" in page and "<figcaption>How many rows" in page
+    assert (
+        page.count("<svg") == 1
+        and "Residuals" in page
+        and "<figcaption>Each bar is a number of rows by their error" in page
+    )
     assert f"noise of deviation {made.plan.noise:.3g}" in page and "--measure residuals" not in page
     assert all(f"{low:.4g} to {high:.4g}: {count:.0f} rows" in page for low, high, count in made.residuals)
     without = REG.evaluate(X, Y, epsilon=1.0)

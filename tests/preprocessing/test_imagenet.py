@@ -92,7 +92,7 @@ class Calls:
 @pytest.mark.parametrize("called", [os.system, eval, getattr, bytearray, pickle.loads])
 def test_a_file_that_would_call_something_is_refused_and_nothing_is_called(called: Any, torch: None) -> None:
     content = file_of(OrderedDict(a=Calls(called, "echo called")), {})
-    with pytest.raises(pickle.UnpicklingError, match="is not a tensor"):
+    with pytest.raises(ValueError, match="is not a tensor"):
         imagenet.read_weights(content)
 
 

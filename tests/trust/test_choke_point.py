@@ -48,7 +48,15 @@ MODULES = {
         "runs/charge.py",
     ),  # the public name of a run in the ledger: not noise, not derived from data
     # how long to wait, to search; no time leaves. And progress on public data
-    "time": ("ledger/store.py", "audit/sensitivity_search.py", "papers/verdicts.py", "papers/everything.py"),
+    "time": (
+        "ledger/store.py",
+        "audit/sensitivity_search.py",
+        "audit/own_mechanisms.py",
+        "papers/verdicts.py",
+        "papers/everything.py",
+    ),
+    # names the operations of a file of weights, and carries out none
+    "pickletools": ("preprocessing/imagenet.py",),
     # the day of a charge, written before the data is opened; cells that are dates, without a look at the clock
     "datetime": ("ledger/verification.py", "tables/cell.py", "tables/written.py", "periods.py"),
     "logging": ("audit/replay_pipeline.py",),  # listens to what others log

@@ -23,7 +23,6 @@ from prepriv.commands import train
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
 from prepriv.release.model import Model
 from prepriv.release.report import Report
-from prepriv.runs import charge as charging
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -297,7 +296,7 @@ def test_a_ledger_that_cannot_be_charged_leaves_the_data_unopened(folder, opened
 
 
 def test_a_locked_ledger_leaves_the_data_unopened(folder, opened, monkeypatch):
-    monkeypatch.setattr(charging.Ledger, "open", functools.partial(Ledger.open, timeout=0.05))
+    monkeypatch.setattr(Ledger, "open", functools.partial(Ledger.open, timeout=0.05))
     holder = sqlite3.connect("l.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     assert run(TRAIN) == LedgerUnavailable.exit_code

