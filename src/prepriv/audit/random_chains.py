@@ -324,6 +324,7 @@ STEPS: tuple[Callable[[Draws, Domain], Step], ...] = (
     lambda w, t: pre.MedianImputer(payment=_public_or_budget(w, t)),
     lambda w, t: pre.StandardScaler(w.size(0.02, 0.5), w.pick(("max", "root")), w.pick(("mean", "midpoint")), payment=_any(w, t)),
     lambda w, _: pre.StandardScaler(w.size(0.02, 0.5), shrink=True, payment=Budget(0.1)),
+    lambda w, t: pre.StandardScaler(w.size(0.02, 0.5), w.pick(("max", "root")), w.pick(("mean", "midpoint")), common=True, payment=_any(w, t)),
     lambda w, t: pre.MinMaxScaler(w.size(0.05, 0.5), payment=_public_or_budget(w, t)),
     lambda w, t: pre.Center(payment=_public_or_budget(w, t)),
     lambda w, _: pre.InstanceOptimalCenter(w.pick((None, 0.01)), payment=Budget(0.1)),

@@ -104,6 +104,9 @@ def _scaling() -> list[Case]:
     ) -> StandardScaler:
         return StandardScaler(floor, rule, center, radius, payment=pay.Sensitivity())  # type: ignore[arg-type]
 
+    def common(rule: str = "max", center: str = "mean") -> StandardScaler:
+        return StandardScaler(0.1, rule, center, common=True, payment=pay.Sensitivity())  # type: ignore[arg-type]
+
     return [
         Case("StandardScaler", (scaler(),), line, 2001, hints=tenth),
         Case("StandardScaler/paper", (scaler(rule="none", radius=20.0),), signed_box(1, 1.0), 1001, hints=signed, paper=paper.standard_scaling),
@@ -117,6 +120,9 @@ def _scaling() -> list[Case]:
         Case("StandardScaler/after a shift", (scaler(),), unit_box(2), 500, BEFORE, tenth),
         Case("StandardScaler/after drops", (scaler(rule="root"),), unit_box(2), 500, AND_DROPPED, tenth),
         Case("StandardScaler/midpoint after drops", (scaler(center="midpoint"),), unit_box(2), 500, AND_DROPPED, tenth),
+        Case("StandardScaler/common", (common(),), unit_box(3), 500, hints=tenth),
+        Case("StandardScaler/common after drops", (common("root"),), unit_box(2), 500, AND_DROPPED, tenth),
+        Case("StandardScaler/common midpoint after drops", (common(center="midpoint"),), unit_box(2), 500, AND_DROPPED, tenth),
     ]  # fmt: skip
 
 
@@ -181,6 +187,13 @@ def _fixed_maps() -> list[Case]:
             BEFORE,
         ),
         Case("StandardScaler/released", (StandardScaler(0.2, payment=pay.Budget()),), box, 12, BEFORE),
+        Case(
+            "StandardScaler/common released",
+            (StandardScaler(0.2, common=True, payment=pay.Budget()),),
+            box,
+            12,
+            BEFORE,
+        ),
         Case(
             "StandardScaler/drawn", (StandardScaler(0.2, shrink=True, payment=pay.Budget()),), box, 12, BEFORE
         ),

@@ -50,7 +50,7 @@ _TINY = 1e-12  # of the width: what a column without spread is divided by under 
 
 @dataclass(frozen=True)
 class _Powers:
-    """Rows of first and second powers, for one noisy sum (`StandardScaler._frame`)."""
+    """Rows of first and second powers, for one noisy sum (`StandardScaler._frame`); common: their averages over the columns."""
 
     rows: Rows
     columns: NDArray[np.intp]
@@ -58,11 +58,15 @@ class _Powers:
     unit: Floats
     level: float
     first: bool
+    common: bool = False
 
     def __iter__(self) -> Iterator[Floats]:
         for block in self.rows:
             c = np.clip((block[:, self.columns] - self.centre) / self.unit, -1.0, 1.0)
-            yield np.hstack([c, c * c - self.level]) if self.first else c * c - self.level
+            one, two = c, c * c - self.level
+            if self.common:
+                one, two = one.mean(axis=1, keepdims=True), two.mean(axis=1, keepdims=True)
+            yield np.hstack([one, two]) if self.first else two
 
 
 @dataclass(frozen=True)
@@ -121,13 +125,18 @@ class StandardScaler(Step):
     shrink : bool, default False
         Draw a mean that a budget paid for to the midpoint of the bounds, the more the larger its noise is beside it (James
         and Stein). For little signal, where the noise of the mean would move all rows.
+    common : bool, default False
+        One mean and one standard deviation of all cells of the columns, as for the pixels of images. The columns must reach the
+        step with the same bounds. Numeric columns are encoded to shares of their own declared bounds, so theirs do, and cells are
+        averaged as such shares. A budget buys two numbers instead of two per column, at the noise of one column.
     payment : Public, Budget or Sensitivity
         How centres and scales are paid for.
 
     Raises
     ------
     ValueError
-        For a setting out of range, or no payment; in a plan, where cells can be missing.
+        For a setting out of range, or no payment; in a plan, where cells can be missing, or where columns with `common` have
+        different bounds.
 
     Notes
     -----
@@ -149,6 +158,7 @@ class StandardScaler(Step):
     radius: float | None = None
     columns: tuple[str, ...] | None = None
     shrink: bool = field(default=False, metadata=OMITTED)
+    common: bool = field(default=False, metadata=OMITTED)
 
     ways: ClassVar[tuple[str, ...]] = pay.WAYS
     fitted_state: ClassVar[str] = "centres and scales"
@@ -168,11 +178,26 @@ class StandardScaler(Step):
             raise ValueError(
                 "shrink draws a mean with noise to the midpoint: it needs center='mean' and payment=prepriv.Budget(...)"
             )
+        settle(self, common=truth("common", self.common))
+        if self.common and self.shrink:
+            raise ValueError(
+                "shrink draws the means of many columns, and common=True has one mean: leave one of them out"
+            )
+        if self.common and self.rule == "none":
+            raise ValueError(
+                "rule='none' has a condition for each column, and common=True has one deviation: use rule='max' or 'root'"
+            )
 
     # ------------------------------------------------------------------------------------ declared facts
 
     def _columns(self, space: Space) -> NDArray[np.intp]:
-        return chosen_columns(self.name, space, self.columns)
+        columns = chosen_columns(self.name, space, self.columns)
+        low, high = space.low[columns], space.high[columns]
+        if self.common and not ((low == low[0]).all() and (high == high[0]).all()):
+            raise ValueError(
+                f"{self.name}: common=True needs columns that reach it with the same bounds; name them in columns, one step for each range"
+            )
+        return columns
 
     def _reach(self, space: Space) -> Floats:
         """Largest absolute value of a scaled cell, (k,): its distance from the centre over the floor."""
@@ -208,11 +233,12 @@ class StandardScaler(Step):
         if incoming.rows_dropped > 0:  # a dropped row is a row of zeros
             low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
         middle = (space.low + space.high)[columns] / 2
+        centred = not middle.any() or self.center == "mean"
         return Scaling(
             width=high - low,
             reach=np.maximum(high - middle, middle - low),
             floor=self.floor * space.widths[columns],
-            ball=space.radius if not middle.any() or self.center == "mean" else math.inf,
+            ball=space.radius if centred and not self.common else math.inf,
             about_mean=self.center == "mean",
             root=self.rule == "root",
             radius=self.output(space).radius,
@@ -264,7 +290,10 @@ class StandardScaler(Step):
         """One pass: (centre, variance about it) of each scaled column, dividing by n."""
         columns = self._columns(space)
         middle = (space.low + space.high)[columns] / 2
-        return self._centred(middle, *powers(rows, columns, middle, n))
+        first, second = powers(rows, columns, middle, n)
+        if self.common:
+            first, second = np.full_like(first, first.mean()), np.full_like(second, second.mean())
+        return self._centred(middle, first, second)
 
     def _centred(self, middle: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         """(centre, variance about it) from the moments about the midpoints."""
@@ -299,32 +328,43 @@ class StandardScaler(Step):
         In the box c is the distance from the midpoint in half widths, and with level 1/2 the squares cost
         nothing beside the first powers: two rows are at most 2 sqrt(k) apart either way. In the ball
         c = x / R, radius sqrt(2), shift sqrt(4.5). The frame with the smaller noise on the variance is taken.
+        With `common` it is the box, and a row of averages lies in the convex hull of the powers of one cell: k = 1.
         """
         columns = self._columns(space)
-        k = len(columns)
+        k = self._released(columns)
         middle, half = (space.low + space.high)[columns] / 2, space.widths[columns] / 2
         first = self.center == "mean"
         shift = 2 * math.sqrt(k) if first else math.sqrt(k)
         in_ball = math.sqrt(4.5) if first else math.sqrt(2)
-        if (first or not middle.any()) and space.radius**2 * in_ball < float(half.max()) ** 2 * shift:
+        free = not self.common and (first or not middle.any())
+        if free and space.radius**2 * in_ball < float(half.max()) ** 2 * shift:
             ball = np.full(k, space.radius)
             return np.zeros(k), ball, 0.0, math.sqrt(2) if first else 1.0, in_ball
         return middle, half, 0.5, math.sqrt(1.25 * k) if first else math.sqrt(k) / 2, shift
 
+    def _released(self, columns: NDArray[np.intp]) -> int:
+        """How many means (and deviations) are released."""
+        return 1 if self.common else len(columns)
+
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """One row of powers in place of another; a moved row moves its powers sqrt(5) / unit times as far."""
+        """One row of powers in place of another; a moved row moves its powers sqrt(5) / unit times as far.
+
+        Averages over k columns move sqrt(k) times less: the mean of k moves is at most their norm over sqrt(k).
+        """
+        columns = self._columns(space)
         _, unit, _, radius, shift = self._frame(space)
         record = shift if n_is_public(adjacency) else radius
-        moved = math.sqrt(5) / float(unit.min()) * incoming.total_shift
+        slope = math.sqrt(5) if not self.common else math.sqrt(5 / len(columns))
+        moved = slope / float(unit.min()) * incoming.total_shift
         return (record + moved + 2 * radius * incoming.rows_dropped) * FAR_UP
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns, first = self._columns(space), self.center == "mean"
         centre, unit, level, radius, _ = self._frame(space)
-        k = len(columns)
-        powers = _Powers(rows, columns, centre, unit, level, first)
+        k = self._released(columns)
+        powers = _Powers(rows, columns, centre, unit, level, first, self.common)
         sums = mechanisms.sum(powers, dim=2 * k if first else k, radius=radius) / n
-        one = unit * sums[:k] if first else np.zeros(k)
+        one = unit * sums[:k] if first else np.zeros(len(columns))
         two = unit * unit * (sums[-k:] + level)
         mean, variance = self._centred(centre, one, two)
         if self.shrink:  # the variance is still that about the mean as it was released

@@ -1,10 +1,11 @@
-"""Planted bugs: what is drawn to its centre by the known noise (predictions of a target, the mean of a scaler), or is not."""
+"""Planted bugs: what is drawn to its centre by the known noise (predictions of a target, the mean of a scaler), or is not; one mean for all columns."""
 
 from __future__ import annotations
 
 from mutant import Mutant
 
 TEST = "tests/plans/test_shrink.py"
+COMMON = "tests/preprocessing/test_scale_common.py"
 SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes.py"
 
 PARTS = "tests/learners/test_two_parts.py"
@@ -121,6 +122,38 @@ MUTANTS: tuple[Mutant, ...] = (
         "mean = centre + one * max(0.0, 1 - (noise / released) ** 2)",
         "mean = centre + one * (1 - (noise / released) ** 2)",
         (SCALE, "-k", "drawn_mean_is_its_formula"),
+    ),
+    Mutant(
+        "one mean of all columns, priced as the mean of k independent cells",
+        "our own: a record is k cells, and all of them may move",
+        "preprocessing/scale.py",
+        "        k = self._released(columns)\n        middle, half",
+        "        k = 1 / len(columns) if self.common else len(columns)\n        middle, half",
+        (COMMON, "-k", "worst_records"),
+    ),
+    Mutant(
+        "rows that moved count once more over the root of the columns in one mean",
+        "our own: a chain that is cheaper than it moves",
+        "preprocessing/scale.py",
+        "math.sqrt(5 / len(columns))",
+        "math.sqrt(5) / len(columns)",
+        (COMMON, "-k", "rows_that_moved"),
+    ),
+    Mutant(
+        "one mean of columns with other bounds",
+        "our own: bounds of the first column for all of them",
+        "preprocessing/scale.py",
+        "if self.common and not ((low == low[0]).all() and (high == high[0]).all()):",
+        "if self.common and not low.size:",
+        (COMMON, "-k", "other_bounds"),
+    ),
+    Mutant(
+        "one deviation that leaves out how far the columns' means are apart",
+        "our own: an average of deviations for the deviation of all cells",
+        "preprocessing/scale.py",
+        "np.full_like(first, first.mean()), np.full_like(second, second.mean())",
+        "np.full_like(first, first.mean()), np.full_like(second, (second - first * first).mean() + first.mean() ** 2)",
+        (COMMON, "-k", "is_its_definition"),
     ),
     Mutant(
         "a drawn mean that the plan does not tell",
