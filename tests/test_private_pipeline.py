@@ -21,7 +21,7 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import prepriv
@@ -151,3 +151,57 @@ def test_the_account_of_a_pipeline_names_the_sketch_as_a_way_out():
     pipeline = make_pipeline(StandardScaler(), PCA(2))
     with pytest.raises(Unpriced, match=r"PCA has no price.*stay .*prepriv\.private"):
         prepriv.from_sklearn(pipeline, Domain.box(0, 1, features=3, classes=[0, 1]), deviation=0.1)
+
+
+NUMBERS_ALONE = Domain.box(0, 1, features=3, classes=[0, 1])
+SCALED = make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def test_n_is_declared_as_in_the_domain():
+    model = prepriv.private(SCALED, NUMBERS_ALONE, n=5000)
+    assert model.domain.n == 5000 and model.plan().n == 5000
+    with pytest.raises(ValueError, match=r"declares n=5000 records, not 10.*model\.domain\.with_n\(None\)"):
+        model.fit(np.zeros((10, 3)), np.zeros(10, int))
+    with pytest.raises(ValueError, match="declares n=4999 records, not 5000"):
+        prepriv.private(SCALED, NUMBERS_ALONE.with_n(4999), n=5000)
+
+
+def test_the_learner_follows_the_budget_and_the_records_of_the_plan():
+    """Of a loss that the recipe does not take by itself; no n is needed before the plan."""
+    hinge = make_pipeline(StandardScaler(), LinearSVC())
+    model = prepriv.private(hinge, NUMBERS_ALONE, epsilon=4.0)
+    first = model.plan(5000).learner
+    later = model.set_params(epsilon=0.1).plan(5000).learner
+    assert later == prepriv.private(hinge, NUMBERS_ALONE, epsilon=0.1, n=5000).plan().learner
+    assert later.loss == first.loss and later.learning_rate < first.learning_rate
+    assert prepriv.private(hinge, NUMBERS_ALONE, epsilon=4.0).plan(500).learner != first
+
+
+def test_a_share_is_refused_where_nothing_learns():
+    free = make_pipeline(Normalizer(), LogisticRegression())
+    for asked in ({"share": 0.9}, {"way": "sketch"}):
+        with pytest.raises(ValueError, match="there is nothing to pay for"):
+            prepriv.private(free, NUMBERS_ALONE, **asked)
+    assert reading(SCALED, NUMBERS_ALONE, n=5000, share=0.3).ways.kept[0].paid.share == 0.3
+
+
+def test_settings_of_solvers_are_said_to_have_no_effect():
+    seeded = make_pipeline(
+        StandardScaler(), PCA(2, svd_solver="full"), LogisticRegression(max_iter=7, random_state=3)
+    )
+    says = " ".join(reading(seeded, NUMBERS_ALONE, n=50_000, way="budget").says)
+    assert "settings of PCA without effect here, where no solver of scikit-learn runs: svd_solver" in says
+    assert "of LogisticRegression without effect here" in says and "runs: max_iter, random_state" in says
+    on_a_sketch = " ".join(reading(seeded, NUMBERS_ALONE, n=50_000, way="sketch").says)
+    assert "of PCA without effect" not in on_a_sketch  # scikit-learn's own PCA is fitted there
+    assert "without effect" not in " ".join(reading(SCALED, NUMBERS_ALONE, n=50_000).says)
+
+
+def test_means_by_sensitivity_are_not_called_noisy():
+    filled = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    by = {
+        way: " ".join(reading(filled, NUMBERS_ALONE, n=50_000, missing=0.001, way=way).says)
+        for way in ("budget", "sensitivity")
+    }
+    assert "noisy means" in by["budget"] and "true means" not in by["budget"]
+    assert "true means" in by["sensitivity"] and "noisy means" not in by["sensitivity"]

@@ -621,7 +621,10 @@ class Domain:
             return
         ways = f"domain.with_n({n}) declares that"
         if self.n_is_public:
-            ways += ", domain.with_n(None) takes the number from each table, as GridSearchCV and other splitters need it"
+            ways += (
+                ", domain.with_n(None) takes the number from each table, as GridSearchCV and other splitters need it; of a model of "
+                "prepriv.private, model.set_params(domain=model.domain.with_n(None)) does"
+            )
         raise ValueError(f"the domain declares n={self.n} records, not {n}: {ways}")
 
     def to_json(self) -> dict[str, Any]:

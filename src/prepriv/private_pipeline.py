@@ -10,17 +10,14 @@ from prepriv._arguments import choice
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
-from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.learner import Learner
 from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.fitted import Fitted, FittedPart
 from prepriv.preprocessing.sklearn_spec import class_path, spec_of
-from prepriv.recipes.automatic import recipe
 from prepriv.recipes.own_fits import OwnFits, own_fits
 from prepriv.recipes.pipeline_ways import PAID_WAYS, PaidOption, PaidWay, PipelineWays
-from prepriv.recipes.sklearn_estimators import nearest, read_estimator
+from prepriv.recipes.sklearn_estimators import OtherLoss, nearest, read_estimator
 from prepriv.regressor import PrivateRegressor
 
 
@@ -145,6 +142,10 @@ def reading(
     'its transformers are fitted on r'
     """
     check_domain(domain)
+    if n is not None:
+        declared = domain.with_n(n)
+        domain.check_n(n)  # another number than the domain's is refused
+        domain = declared
     epsilon, delta = check_budget(epsilon, delta)
     choice("way", way, PAID_WAYS)
     steps = _flat(pipeline)
@@ -164,14 +165,18 @@ def reading(
         if way not in ("auto", "sketch"):
             raise ValueError(f"share is that of a sketch, and way={way!r}: leave share out")
         way = "sketch"
-    n = domain.n if n is None else n
     domain = _without_dropped(before, domain)
-    whole = _as_one(before)
-    fitted, domain = _with_gaps_if_taken(whole, domain, None if payment.left_open else payment)
+    fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
+    if not payment.left_open:
+        if fitted.way == "free":
+            raise ValueError(
+                f"share={share!r}: nothing here learns from rows, so there is nothing to pay for: leave share out"
+            )
+        fitted = replace(fitted, payment=payment)
     ways = PipelineWays(
         fitted, _own(before, domain), "auto" if fitted.way == "free" and way == "auto" else way, missing
     )
-    return PipelineReading(domain, ways, loss, class_weight, told, n, epsilon, delta)
+    return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
 
 def private(
@@ -200,7 +205,7 @@ def private(
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     n : int, optional
-        The declared number of records, for a loss that the recipe does not take by itself. None: the domain's.
+        The declared number of records, as by `domain.with_n(n)`: a fit on another number is refused. None: the domain's.
     way : {"auto", "budget", "sensitivity", "sketch"}, default "auto"
         What pays. "budget": each transformer as a step of prepriv with a private fit of its own, where it has one. "sensitivity": the same, but
         means that fill gaps are paid for by sensitivity under `missing`. "sketch": the transformers as they are, fitted on rows of one sketch.
@@ -255,7 +260,7 @@ def private(
     if read.class_weight is not None:
         options["class_weight"] = read.class_weight
     if read.loss is not None:
-        options["learner"] = _learner(read)
+        options["learner"] = OtherLoss(read.loss)
     found = made(read.domain, **options)
     assert isinstance(found, PrivateClassifier | PrivateRegressor)
     return found
@@ -327,22 +332,7 @@ def _own(steps: list[Any], domain: Domain) -> OwnFits:
     return found
 
 
-def _learner(read: PipelineReading) -> Learner:
-    """The recipe's descent with another loss."""
-    if read.n is None:
-        raise ValueError(
-            "n, the number of records, must be declared for this estimator: give n, or Domain(..., n=...)"
-        )
-    _, learner = recipe(
-        read.domain.with_n(read.n), n=read.n, epsilon=read.epsilon, delta=read.delta, steps=read.steps
-    )
-    try:
-        return replace(learner, loss=read.loss)  # type: ignore[type-var]
-    except ValueError:  # the recipe's learner has a loss of its own
-        return GradientDescent(read.loss, steps=100, learning_rate=0.5, clip_norm=0.25)
-
-
-def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch | None) -> tuple[Fitted, Domain]:
+def _with_gaps_if_taken(pipeline: Any, domain: Domain) -> tuple[Fitted, Domain]:
     """The step, and the domain with gaps where the pipeline takes them: its own rule for gaps then holds, not the midpoint."""
     kept = {
         name: replace(column, missing="impute") if isinstance(column, Numeric) else column
@@ -352,6 +342,6 @@ def _with_gaps_if_taken(pipeline: Any, domain: Domain, payment: Sketch | None) -
         raise ValueError("a pipeline needs declared columns: Domain(...) or Domain.box")
     with_gaps = replace(domain, columns=kept)
     try:
-        return Fitted.of(pipeline, with_gaps, payment, encoded=True), with_gaps
+        return Fitted.of(pipeline, with_gaps, encoded=True), with_gaps
     except ValueError:
-        return Fitted.of(pipeline, domain, payment, encoded=True), domain
+        return Fitted.of(pipeline, domain, encoded=True), domain

@@ -138,6 +138,11 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
         ),
         ("PCA(2)", "PCA(0.9)", "the sketch needs mu"),
         ("pipeline =", "other =", "must define `domain`"),
+        (
+            "pipeline =",
+            "epsilon, shares, _of_mine, MINE = 3, 'a', 1, 2\npipeline =",
+            "sets epsilon, shares, which",
+        ),
         ("import prepriv\n", "import prepriv\n1 / 0\n", "does not run to its end (ZeroDivisionError"),
     ],
 )

@@ -313,3 +313,4 @@ def test_the_command_prints_each_way_with_its_price(tmp_path, capsys):
     )
     assert "MeanImputer (by sensitivity)" in ways["sensitivity"][1]
     assert any("noisy deviations" in sentence for sentence in told["differs"])
+    assert ("MeanImputer", "sensitivity") not in {(p["step"], p["way"]) for p in told["prices"]}

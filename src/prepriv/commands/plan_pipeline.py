@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from prepriv.adjacency import check_adjacency
 from prepriv.commands.audit_files import ran
@@ -32,6 +35,8 @@ from prepriv.sketches.signal import signal_of
 
 _LOOKS = {"columns": "columns, one by one", "labels": "columns with the label", "pairs": "pairs of columns"}
 
+_SETTINGS = ("way", "share", "missing")
+
 
 def plan_pipeline(
     path: Path,
@@ -49,13 +54,14 @@ def plan_pipeline(
         raise Stop(
             f"{path} must define `domain`, a Domain, and `pipeline`, a Pipeline of scikit-learn that ends in an estimator"
         )
+    check_all_read(path, named)
     if adjacency is not None:
         domain = dataclasses.replace(domain, adjacency=check_adjacency(adjacency))
     n = domain.n if rows is None else rows
     if n is None:
         raise Stop("--rows: the number of records must be declared, here or as Domain(..., n=...)")
     domain = domain.with_n(n)
-    asked = {name: named[name] for name in ("way", "share", "missing") if name in named}
+    asked = {name: named[name] for name in _SETTINGS if name in named}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read = reading(pipeline, domain, epsilon=epsilon, delta=delta, n=n, **asked)
@@ -76,6 +82,8 @@ def plan_pipeline(
     table = (
         prices(steps, plan.domain, plan.learner, epsilon=epsilon, delta=delta, n=n) if plan.private else []
     )
+    # Means under a cap are priced above, as declared or refused: never under a default cap, which this way does not assume.
+    table = [line for line in table if line.chosen or (line.step, line.way) != ("MeanImputer", "sensitivity")]
     if table:
         print_prices(table)
     if plan.private:
@@ -83,6 +91,29 @@ def plan_pipeline(
     if as_json:
         made = Report(plan, plan.private, tuple(table), paid=tuple(paid_for(plan))).to_json()
         print_json(made | {"transformers": lines, "ways": ways, "differs": list(read.says)})
+
+
+def check_all_read(path: Path, named: Mapping[str, Any]) -> None:
+    """Stop for a setting that the file assigns and nobody reads: a number, a text or a bool with a public name in lower case."""
+    written = {
+        node.id
+        for line in ast.parse(path.read_bytes()).body
+        if isinstance(line, ast.Assign | ast.AnnAssign)
+        for node in ast.walk(line)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    unread = [
+        name
+        for name in sorted(written - {"domain", "pipeline", *_SETTINGS})
+        if name == name.lower()
+        and not name.startswith("_")
+        and isinstance(named.get(name), bool | int | float | str)
+    ]
+    if unread:
+        raise Stop(
+            f"{path} sets {', '.join(unread)}, which is not read: domain, pipeline, {', '.join(_SETTINGS)} are; --epsilon, --delta and --rows "
+            "stand on the command line, and a name of your own begins with _ or is in capitals"
+        )
 
 
 def parts_in_words(read: PipelineReading, plan: Plan) -> list[tuple[str, str, str, str, str]]:

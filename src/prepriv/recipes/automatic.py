@@ -39,7 +39,7 @@ from prepriv.recipes.dpsgd_f import RECIPES
 from prepriv.recipes.fast import ONE_OUTPUT, SEVERAL, averaged, fast
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression
-from prepriv.recipes.step_rule import StepRule
+from prepriv.recipes.step_rule import LearnerRule, StepRule
 from prepriv.recipes.weak import LATE, RECIPE_LEVEL, late_share, level, means_pay
 from prepriv.space import Space
 
@@ -81,7 +81,7 @@ def recipe(
     epsilon: float,
     delta: float,
     steps: str | Sequence[Step | str] | StepRule = "auto",
-    learner: str | Learner = "auto",
+    learner: str | Learner | LearnerRule = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
 
@@ -95,6 +95,9 @@ def recipe(
     measured (docs/recipe.md).
     """
     n = need_n(n)
+    if isinstance(learner, LearnerRule):
+        found, automatic = recipe(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
+        return found, learner.learner_for(automatic)
     if isinstance(steps, StepRule):
         steps = steps.steps_for(domain, n=n, epsilon=epsilon, delta=delta)
     if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):

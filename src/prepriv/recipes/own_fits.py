@@ -41,8 +41,18 @@ _WANTED: Mapping[type[Step], tuple[float, float]] = {
 }
 """Of a step: the noise of one number that it releases which is small enough, over the size of such a number; its largest share."""
 
+_PCA_SOLVING = (
+    "iterated_power",
+    "n_oversamples",
+    "power_iteration_normalizer",
+    "random_state",
+    "svd_solver",
+    "tol",
+)
+"""Parameters of PCA that say how scikit-learn comes to its directions."""
 
 OWN_CELL = "a cell of the one-hot code"
+NOISY_MEANS = "gaps of all numbers are filled by noisy means"
 
 
 class _NotOwn(ValueError):
@@ -259,6 +269,20 @@ def _asked(spec: Mapping[str, Any], *any_value: str, **known: Any) -> None:
             raise _NotOwn(f"with {key}={_back(spec['params'][key])!r} it has no private fit")
 
 
+def _changed(spec: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """Those of these parameters that are not at their defaults."""
+    package, _, name = str(spec["kind"]).rpartition(".")
+    known = spec_of(getattr(import_module(package), name)())["params"]
+    return [key for key in keys if spec["params"][key] != known[key]]
+
+
+def no_effect(name: str, settings: Sequence[str]) -> str:
+    """The sentence on settings of scikit-learn's solver."""
+    return (
+        f"settings of {name} without effect here, where no solver of scikit-learn runs: {', '.join(settings)}"
+    )
+
+
 def _back(value: Any) -> Any:
     return tuple(value["tuple"]) if isinstance(value, dict) and "tuple" in value else value
 
@@ -300,21 +324,12 @@ def _imputer(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None
     if r.turned or set(own) & r.touched or set(own) - set(r._numeric(own)):
         raise _NotOwn("gaps of numbers are filled before any other transformer")
     r.filled.setdefault(strategy, set()).update(own)
-    r.differs.append(f"gaps of all numbers are filled by noisy {strategy}s")
+    r.differs.append(NOISY_MEANS if strategy == "mean" else "gaps of all numbers are filled by noisy medians")
     return "MeanImputer" if strategy == "mean" else "MedianImputer"
 
 
 def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
-    _asked(
-        spec,
-        "n_components",
-        "svd_solver",
-        "tol",
-        "iterated_power",
-        "n_oversamples",
-        "power_iteration_normalizer",
-        "random_state",
-    )
+    _asked(spec, "n_components", *_PCA_SOLVING)
     k = spec["params"]["n_components"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise _NotOwn(f"n_components={k!r} chooses by the records: give a number")
@@ -327,6 +342,8 @@ def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) ->
     r.steps.append(PCA(k, payment=pay.Budget()))
     r.turned, r.centred = True, {"all"}
     r.differs.append("PCA takes its directions from noisy second moments")
+    if unread := _changed(spec, _PCA_SOLVING):
+        r.differs.append(no_effect("PCA", unread))
     return "PCA"
 
 

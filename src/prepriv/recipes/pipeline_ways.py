@@ -21,7 +21,7 @@ from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import Rescale
 from prepriv.recipes.automatic import SCALE, recipe
-from prepriv.recipes.own_fits import OwnFits
+from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
 from prepriv.recipes.weak import RECIPE_LEVEL
@@ -106,7 +106,9 @@ class PipelineWays(StepRule):
 
     def says(self, way: str) -> tuple[str, ...]:
         """How another answer the transformers give when they are paid for in this way."""
-        return (_SAYS[way], *(self.own.differs if way in ("budget", "sensitivity") else ()))
+        own = self.own.differs if way in ("budget", "sensitivity") else ()
+        true_means = way == "sensitivity"
+        return (_SAYS[way], *(told for told in own if not (true_means and told == NOISY_MEANS)))
 
     def options(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[PaidOption, ...]:
         """Every way, the one that is taken first. Nothing is refused here; `chosen` does."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prepriv.domain import Domain
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, SquaredHinge
 from prepriv.learners.targets import Huber
 from prepriv.preprocessing.sklearn_spec import class_path
+from prepriv.recipes.own_fits import no_effect
+from prepriv.recipes.step_rule import LearnerRule
 
 CLASSIFIERS, REGRESSORS = (
     ("LogisticRegression", "SGDClassifier", "LinearSVC", "RidgeClassifier"),
@@ -39,6 +44,19 @@ _SOLVING = frozenset(
 )
 """Parameters that say how scikit-learn comes to its answer, not what the answer is: ours comes to it by noisy steps."""
 _LOSSES: Mapping[str, Any] = {"log_loss": None, "hinge": Hinge(), "squared_hinge": SquaredHinge()}
+
+
+@dataclass(frozen=True)
+class OtherLoss(LearnerRule):
+    """The recipe's descent with another loss, made when the records and the budget are known."""
+
+    loss: Any
+
+    def learner_for(self, automatic: Learner) -> Learner:
+        try:
+            return replace(automatic, loss=self.loss)  # type: ignore[type-var]
+        except ValueError:  # the recipe's learner has a loss of its own
+            return GradientDescent(self.loss, steps=100, learning_rate=0.5, clip_norm=0.25)
 
 
 def nearest(domain: Domain) -> str:
@@ -73,13 +91,19 @@ def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]
     loss, says = _loss_of(name, params)
     if class_weight is not None:
         says += ("class_weight weighs predicted probabilities, not the rows of the training",)
+    without_effect = []
     for key, value in sorted(params.items()):
-        if key in _SOLVING or key == "loss" or _same(value, defaults[key]):
+        if key == "loss" or _same(value, defaults[key]):
+            continue
+        if key in _SOLVING:
+            without_effect.append(key)
             continue
         raise ValueError(
             f"{name}({key}={value!r}): private descent has no such setting, as its noise and its few steps already keep weights small; "
             "leave it at its default"
         )
+    if without_effect:
+        says += (no_effect(name, without_effect),)
     return loss, class_weight, says
 
 
