@@ -583,7 +583,7 @@ def test_a_mixin_speaks_for_no_other_class():
 BUILT_IN = sorted(
     {
         k
-        for k in vars(pre).values()
+        for k in map(pre.__getattr__, pre.__all__)
         if inspect.isclass(k) and issubclass(k, Step) and not inspect.isabstract(k) and k is not Step
     },
     key=lambda k: k.__name__,

@@ -23,6 +23,7 @@ from prepriv.placed.rows import Mapped
 from prepriv.preprocessing._columns import ColumnPremise
 from prepriv.preprocessing._projector import _Spectrum
 from prepriv.tables.encoding import encode, encode_targets
+from whole_package import import_all
 
 N = 48
 ODD = (math.inf, -math.inf, 1e308, -600.0, math.nan, None, "over 90", "n/a", "12,5", b"\xff")
@@ -213,6 +214,7 @@ def concrete(kind):
 
 
 def test_every_premise_of_the_package_is_read():
+    import_all()
     every = {k for k in concrete(Premise) if k.__module__.startswith("prepriv.")} - {
         Premise,
         ColumnPremise,

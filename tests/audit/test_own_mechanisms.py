@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,33 @@ class Tires(NoisyCount):
 
 
 @dataclass(frozen=True)
+class Infinite(NoisyCount):
+    """Infinity on one side alone."""
+
+    def perform(self, exact, source):
+        return math.inf if exact > 100 else super().perform(exact, source)
+
+
+@dataclass(frozen=True)
+class ThroughTheMiddle(NoisyCount):
+    """2,000 cells, and the one in the middle has noise of its own: repr leaves it out."""
+
+    def perform(self, exact, source):
+        cells = np.full(2000, super().perform(exact, source))
+        cells[1000] = np.random.default_rng().normal()
+        return cells
+
+
+@dataclass(frozen=True)
+class TwoValues(NoisyCount):
+    """The value outright, and its opposite: their sum tells nothing."""
+
+    def perform(self, exact, source):
+        noise = super().perform(0, source)
+        return {"a": noise + 1e6 * exact, "b": -1e6 * exact}
+
+
+@dataclass(frozen=True)
 class Names(StabilityHistogram):
     """Every name leaves: no threshold."""
 
@@ -129,6 +157,9 @@ BAD = {
     "half the noise": (Half(1.0), 100, 101, "releases of each of two neighbours show"),
     "noise of its own": (Elsewhere(1.0), 100, 101, "its chance comes from elsewhere"),
     "noise that depends on the value": (Wider(0.5), 100, 101, "releases of each of two neighbours show"),
+    "infinity on one side": (Infinite(1.0), 100, 101, ""),
+    "noise in the middle of a long answer": (ThroughTheMiddle(1.0), 100, 101, ""),
+    "two values whose sum tells nothing": (TwoValues(1.0), 100, 101, ""),
     "an error on one side": (Stumbles(1.0), 100, 101, "on one of two neighbours it fails"),
     "an error now and then": (Tires(1.0), 100, 101, "it fails sometimes, which tells"),
     "a value too far": (NoisyCount(1.0), 100, 102, "its reach is 1, and the two values are 2"),

@@ -63,6 +63,12 @@ def test_more_features_than_there_are_and_several_outputs_are_refused(rng):
             train(learner, rows, outputs, n=10, radius=5.0, session=ExactSession(), noise_multiplier=1.0)
 
 
+def test_a_lead_of_more_features_is_refused_when_planned():
+    """It was found by the run, after the charge."""
+    with pytest.raises(ValueError, match="lead: 99"):
+        _plan(dataclasses.replace(LED, lead=99), steps=())
+
+
 def _plan(learner=LED, epsilon=1.0, steps=CURVES):
     domain = Domain.box(0, 1, D, n=N, target=Numeric(-1, 1))
     return make_plan(domain, steps, learner, epsilon=epsilon, delta=1e-5)

@@ -24,6 +24,7 @@ from prepriv.mechanisms import (
 )
 from prepriv.mechanisms.in_groups import ChoiceInGroups
 from prepriv.mechanisms.mechanism import Mechanism
+from whole_package import import_all
 
 GAUSSIAN = GaussianSum(
     sensitivity=1 << 16, noise_multiplier=2.0, exponent=-16, largest=1 << 40, coordinates=3
@@ -52,6 +53,7 @@ def subclasses(kind):
 
 
 def test_every_mechanism_is_asked_here():
+    import_all()
     concrete = {k for k in subclasses(Mechanism) if not k.__abstractmethods__ and k.__module__ != __name__}
     assert {type(m) for m, _, _ in ASKED.values()} >= {
         k

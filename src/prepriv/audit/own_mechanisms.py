@@ -171,12 +171,23 @@ def _repeated(target: OwnMechanism, seed: int) -> tuple[list[str], bool]:
     ended, made = [], []
     for exact in (target.one, target.one, target.two, target.two):
         try:
-            made.append(repr(target.mechanism.perform(exact, NoiseSource.for_tests(seed))))
+            made.append(_written(target.mechanism.perform(exact, NoiseSource.for_tests(seed))))
             ended.append("")
         except Exception as error:  # code of the user's own
             made.append("")
             ended.append(f"{type(error).__name__}: {error}")
     return ended, made[0] != made[1] or made[2] != made[3]
+
+
+def _written(answer: Any) -> str:
+    """An answer to its last bit: a long array would print with its middle left out."""
+    if isinstance(answer, np.ndarray):
+        return f"{answer.dtype} {answer.shape} {answer.tolist()!r}"
+    if isinstance(answer, dict):
+        return repr(sorted((repr(name), _written(value)) for name, value in answer.items()))
+    if isinstance(answer, list | tuple):
+        return repr([_written(value) for value in answer])
+    return repr(answer)
 
 
 _Answers = list[Any]
@@ -214,11 +225,16 @@ def _verdict(place: str, made: tuple[Floats, Floats], claim: TradeoffFunction, d
 # ----------------------------------------------------------------------- statistics: of all answers but those that they learn from
 
 
-def _numbers(answers: Sequence[Any]) -> Floats | None:
-    """A row for each answer: its numbers; None where they are none, or not equally many."""
+def _numbers(answers: Sequence[Any], names: Sequence[Any] | None) -> Floats | None:
+    """A row for each answer: its numbers; None where they are none, or not equally many. Of a mapping: how many, their sum, and the values of
+    `names`, which all answers have."""
     try:
         rows = [
-            np.array([len(a), sum(a.values())] if isinstance(a, dict) else a, dtype=np.float64).ravel()
+            np.hstack([len(a), sum(a.values()), *(np.ravel(a[name]) for name in names or ())]).astype(
+                np.float64
+            )
+            if isinstance(a, dict)
+            else np.array(a, dtype=np.float64).ravel()
             for a in answers
         ]
         table = np.stack(rows)
@@ -229,7 +245,9 @@ def _numbers(answers: Sequence[Any]) -> Floats | None:
 
 def _both(one: _Answers, two: _Answers) -> Iterator[tuple[Floats, Floats]]:
     """(what is learnt from, what is judged) of each side."""
-    found = _numbers(one), _numbers(two)
+    names = [set(a) for a in (*one, *two) if isinstance(a, dict)]
+    shared = sorted(set.intersection(*names), key=repr) if names else None
+    found = _numbers(one, shared), _numbers(two, shared)
     for table in found:
         if table is None or found[0] is None or table.shape != found[0].shape:
             return
@@ -258,9 +276,31 @@ def _by_size(one: _Answers, two: _Answers) -> tuple[Floats, Floats] | None:
     return ((judged_ - middle) ** 2).sum(axis=1), ((judged_other - middle) ** 2).sum(axis=1)
 
 
+def _form(answer: Any) -> str:
+    """The shape of an answer and which of its cells are not finite; of a mapping that of its values."""
+    if isinstance(answer, dict):
+        return _form(list(answer.values()))
+    try:
+        cells = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError):
+        return "not numbers"
+    return repr(
+        (cells.shape, np.flatnonzero(np.isnan(cells)).tolist(), np.flatnonzero(np.isinf(cells)).tolist())
+    )
+
+
 def _by_word(one: _Answers, two: _Answers) -> tuple[Floats, Floats] | None:
     """How much oftener the answer comes on the second side, where there are few answers; of a mapping: its names."""
-    words = [[repr(sorted(a)) if isinstance(a, dict) else repr(a) for a in side] for side in (one, two)]
+    return _by_count(lambda a: repr(sorted(a)) if isinstance(a, dict) else _written(a), one, two)
+
+
+def _by_form(one: _Answers, two: _Answers) -> tuple[Floats, Floats] | None:
+    """The same of the form of an answer."""
+    return _by_count(_form, one, two)
+
+
+def _by_count(word: Callable[[Any], str], one: _Answers, two: _Answers) -> tuple[Floats, Floats] | None:
+    words = [[word(a) for a in side] for side in (one, two)]
     fifth = len(one) // 5
     counts = [Counter(side[:fifth]) for side in words]
     if len({*counts[0], *counts[1]}) > _WORDS:
@@ -276,4 +316,5 @@ _STATISTICS: tuple[Callable[[_Answers, _Answers], tuple[Floats, Floats] | None],
     _by_place,
     _by_size,
     _by_word,
+    _by_form,
 )

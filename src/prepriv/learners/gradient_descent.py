@@ -145,7 +145,18 @@ class GradientDescent(Momentum):
     def weight_noise(self, noise: float, n: int) -> float:
         return self.noise_gain() * noise / n
 
+    def check_room(self, noise_multiplier: float, setting: Setting) -> None:
+        self._check_lead(setting)
+        super().check_room(noise_multiplier, setting)
+
+    def _check_lead(self, setting: Setting) -> None:
+        if self.lead and (setting.outputs != 1 or self.lead > setting.d):
+            raise ValueError(
+                f"lead: {self.lead} of {setting.d} features, {setting.outputs} outputs; it needs one output"
+            )
+
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
+        self._check_lead(setting)
         sensitivity = math.ceil(self.unit(setting) * 2.0**-rows.grid.exponent * FAR_UP)
         flat = self.flattener(rows, setting, run)
         with rows.gradient_sum(self.loss) as gradient_sum:
@@ -156,8 +167,6 @@ class GradientDescent(Momentum):
             shape = (rows.shape[1], setting.outputs)
             if not self.lead:
                 return self.descend(shape, lambda w: flat(mean(w)), run)
-            if setting.outputs != 1 or self.lead > setting.d:
-                raise ValueError(f"lead: {self.lead} features of {setting.d}, for one output")
             alone = np.ones(shape)
             alone[self.lead : -1] = 0.0
             first = self.descend(shape, lambda w: alone * mean(w), run, count=self.first_steps)

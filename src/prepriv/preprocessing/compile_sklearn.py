@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from prepriv.preprocessing.compiled import RawColumns, run_compiled
+from prepriv.preprocessing.compiled import MOST_TURNS, RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
 
 CLOSE = 1e-6  # relative, between what scikit-learn and the operations make of a row
-MOST_FEATURES, _MOST_QUANTILES, MOST_STORED, _FEW, _MOST_TURNS = 4096, 2000, 2000, 100, 20_000
+MOST_FEATURES, _MOST_QUANTILES, MOST_STORED, _FEW = 4096, 2000, 2000, 100
 _BOUND = 1e-7 - np.spacing(1)  # of QuantileTransformer
 Ops = list[dict[str, Any]]
 Kind = tuple[Any, ...] | None
@@ -686,8 +686,8 @@ def _factorised(e: Any, rows: Fitting) -> Compiled:
         raise ValueError(
             "NMF is compiled for solver='cd' and shuffle=False: the others are not row-wise, or draw numbers"
         )
-    if e.n_components_ * e.max_iter > _MOST_TURNS:
-        raise ValueError(f"NMF is compiled for n_components * max_iter of at most {_MOST_TURNS}")
+    if e.n_components_ * e.max_iter > MOST_TURNS:
+        raise ValueError(f"NMF is compiled for n_components * max_iter of at most {MOST_TURNS}")
     less = d * e.alpha_W * e.l1_ratio
     gram = e.components_ @ e.components_.T
     gram[np.diag_indices(len(gram))] += d * e.alpha_W * (1.0 - e.l1_ratio)

@@ -111,9 +111,14 @@ def _width(kind: Mapping[str, Any]) -> int:
     return 1 if kind["type"] == "numeric" else len(kind["categories"]) + 2
 
 
+MOST_TURNS = 20_000  # of a descent, over all its outputs
+
+
 def _count(ops: Sequence[Op]) -> int:
     if not all(op["do"] in _DO for op in ops):
         raise ValueError("these data do not describe a compiled pipeline: no such operation")
+    if any(op["do"] == "nonnegative" and op["turns"] * len(op["gram"]) > MOST_TURNS for op in ops):
+        raise ValueError(_NO_DATA)
     return sum(1 + sum(_count(part) for part in op.get("parts", ())) for op in ops)
 
 

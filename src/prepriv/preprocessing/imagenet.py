@@ -7,6 +7,7 @@ PyTorch, by a reader that runs nothing of the file, and become a file in the ONN
 from __future__ import annotations
 
 import io
+import math
 import pickletools
 import re
 from collections.abc import Mapping
@@ -140,12 +141,15 @@ class _Tensor:
 
     def of(self, held: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Its numbers. IndexError where they are not all in the storage."""
+        storage = held[self.storage[0]]
+        if math.prod(self.shape) > len(storage) or min((self.start, *self.shape, *self.strides)) < 0:
+            raise IndexError("a tensor beyond its storage")
         cells = np.full(self.shape, self.start, dtype=np.int64)
         for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
             cells += (np.arange(size) * stride).reshape(
                 [-1 if i == axis else 1 for i in range(len(self.shape))]
             )
-        return np.asarray(held[self.storage[0]][cells], dtype=np.float64)
+        return np.asarray(storage[cells], dtype=np.float64)
 
 
 def read_weights(content: bytes) -> Weights:

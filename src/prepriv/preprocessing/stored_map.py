@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar, get_type_hints
 
@@ -49,9 +50,12 @@ def read_fields(cls: type[M], data: Mapping[str, Any]) -> M:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"{name} is not a finite number")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        pass
+    raise ValueError(f"{name} is not a finite number")
 
 
 def _whole(value: Any, name: str) -> int:
