@@ -172,7 +172,6 @@ def payers(people: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
         "absolute_error": np.minimum(np.abs(off), 1.0),
         "squared_error": np.minimum(off * off, 1.0),
         "target": (w + 1) / 2,
-        "target_square": w * w,
         "residuals": np.clip(((off + 1) * 10).astype(int), 0, 19),
     }
 
@@ -201,7 +200,7 @@ def evaluations(
     there, session = n if adjacency == "replace-one" else round(0.8 * n), Drawn(seed)
     for _ in range(repetitions):
         rows = rng.integers(0, POPULATION, there)
-        counts = release(plan, {name: of[name][rows] for name in plan.releases}, session)
+        counts = release(plan, {name: cells[rows] for name, cells in of.items()}, session)
         session.releases.clear()
         for name, figure in printed(PrivateEvaluation(plan, counts, False)).items():
             true = truth[name].value
@@ -244,7 +243,7 @@ def groups(
     there, session = n if adjacency == "replace-one" else round(0.8 * n), Drawn(seed)
     for _ in range(repetitions):
         rows = rng.integers(0, POPULATION, there)
-        counts = release(plan, {name: of[name][rows] for name in (*plan.releases, GROUP_CELLS)}, session)
+        counts = release(plan, {name: of[name][rows] for name in of}, session)
         session.releases.clear()
         made = of_groups(PrivateEvaluation(plan, counts, False))
         for name, true in truth.items():

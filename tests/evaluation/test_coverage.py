@@ -125,7 +125,8 @@ def test_an_interval_of_r2_does_not_rest_on_a_declared_number_of_rows():
     def half(n, adjacency):
         domain = prepriv.Domain.box(0, 1, features=1, target=prepriv.Numeric(0, 1), adjacency=adjacency)
         plan = plan_evaluation(domain, n=n, epsilon=50.0, measures="r2")
-        shares = {"squared_error": error**2, "target": target, "target_square": (2 * target - 1) ** 2}
+        off = np.minimum(np.abs(target - 0.5) / 0.25, 1.0)
+        shares = {"squared_error": error**2, "target": target, "squared_error_of_mean": off**2}
         counts = {name: np.array([v.sum(), (1 - v).sum()]) for name, v in shares.items()}
         figure = PrivateEvaluation(plan, counts, False)["R2"]
         return figure.high - figure.low
@@ -142,10 +143,8 @@ def test_an_interval_of_r2_covers_where_few_errors_are_large(n, expected):
     plan = plan_evaluation(
         prepriv.Domain.box(0, 1, features=1, target=prepriv.Numeric(0, 1)), n=n, epsilon=8.0, measures="r2"
     )
-    truth, held = (
-        1 - share * 3 / 4,
-        0,
-    )  # a quarter of the squared distance of the bounds, over a variance of 1/3
+    # Of a uniform target, errors of the mean above a quarter cut, the mean square is 2/3 of the largest, its variance 7/45.
+    truth, held = 1 - share * 3 / 2, 0
 
     def pair(total):
         return np.array([total, n - total]) + rng.normal(0, plan.noise, 2)
@@ -154,7 +153,7 @@ def test_an_interval_of_r2_covers_where_few_errors_are_large(n, expected):
         counts = {
             "squared_error": pair(rng.binomial(n, share)),
             "target": pair(n / 2 + rng.normal(0, np.sqrt(n / 12))),
-            "target_square": pair(n / 3 + rng.normal(0, np.sqrt(n * 4 / 45))),
+            "squared_error_of_mean": pair(n * 2 / 3 + rng.normal(0, np.sqrt(n * 7 / 45))),
         }
         figure = PrivateEvaluation(plan, counts, False)["R2"]
         held += figure.low <= truth <= figure.high

@@ -73,6 +73,9 @@ def test_what_does_not_support_an_interval_is_refused():
         reg.predict_interval(x, 1.0, evaluation=counted)
     with pytest.raises(ValueError, match="too few rows"):
         reg.predict_interval(x, 0.999, evaluation=counted)
+    short = reg.evaluate(x, y, epsilon=8.0, measures="residuals", error_bound=0.2)
+    with pytest.raises(ValueError, match=r"errors beyond error_bound=0\.2 .* a larger error_bound="):
+        reg.predict_interval(x, 0.8, evaluation=short)
     other = PrivateRegressor(DOMAIN, epsilon=1.0, steps="linear").fit(x, y)
     with pytest.raises(ValueError, match="another model"):
         other.predict_interval(x, 0.5, evaluation=counted)

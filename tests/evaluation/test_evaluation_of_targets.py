@@ -28,7 +28,8 @@ from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.model import Model
 from prepriv.tables.encoding import encode, encode_targets
 
-RELEASES = ("absolute_error", "squared_error", "target", "target_square")
+RELEASES = ("absolute_error", "squared_error", "target", "squared_error_of_mean")
+ENTRIES = ("absolute_error", "squared_error", "target", "residuals")
 ALL = (*RELEASES, "residuals")
 
 
@@ -61,8 +62,12 @@ def test_without_noise_the_figures_are_those_of_scikit_learn():
     )
     root = math.sqrt(metrics.mean_squared_error(Y, predicted))
     assert made["root mean squared error"].value == pytest.approx(root, abs=1e-2)
-    assert made["R2"].value == pytest.approx(metrics.r2_score(Y, predicted), abs=1e-3)
     assert "errors above 12.5 count as 12.5" in str(made)
+    model, mean = (np.minimum(np.abs(Y - p), 12.5) ** 2 for p in (predicted, Y.mean()))
+    assert made["R2"].value == pytest.approx(1 - model.mean() / mean.mean(), abs=1e-3)
+    whole = measured(plan_evaluation(REG.model_, n=len(Y), epsilon=1e4, error_bound=50), X, Y, ExactSession())
+    assert whole["R2"].value == pytest.approx(metrics.r2_score(Y, predicted), abs=1e-3)
+    assert "count as" not in str(whole)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -72,13 +77,11 @@ def test_no_row_moves_the_sums_further_than_declared_and_some_as_far(adjacency):
     plan = plan_evaluation(domain, n=3, epsilon=1.0, measures=TARGET_MEASURES)
     assert plan.releases == ALL
     bins = itertools.cycle((0, 7, 19, -1, 3))
-    kinds = [
-        (e, e * e, u, (2 * u - 1) ** 2, next(bins)) for e in (0.0, 0.4, 1.0) for u in (0.0, 0.3, 0.5, 1.0)
-    ]
+    kinds = [(e, e * e, u, next(bins)) for e in (0.0, 0.4, 1.0) for u in (0.0, 0.3, 0.5, 1.0)]
 
     def counted(rows):
         recorder = Recorder()
-        release(plan, dict(zip(ALL, map(np.array, zip(*rows)))), recorder)
+        release(plan, dict(zip(ENTRIES, map(np.array, zip(*rows)))), recorder)
         return recorder.calls
 
     farthest = dict.fromkeys(ALL, 0.0)
@@ -128,6 +131,41 @@ def test_intervals_cover(adjacency, repetitions):
                 if figure.value is not None:
                     missed[name] += not figure.low <= truth[name].value <= figure.high
         assert max(missed.values()) <= (6 if repetitions == 60 else 50), (epsilon, missed)
+
+
+@pytest.mark.parametrize("kind", ["shuffled", "skewed, shuffled", "real"])
+def test_r2_compares_the_model_with_a_mean_whose_errors_are_cut_alike(kind):
+    """With errors of the model cut and those of the mean whole, a shuffled target had an R² of half."""
+    rng = np.random.default_rng(3)
+    y = rng.gamma(1.0, 0.15, 20_000) if "skewed" in kind else rng.beta(0.6, 0.6, 20_000)
+    y = np.minimum(y, 1.0)
+    off = rng.normal(0, 0.3, y.size) if kind == "real" else y - y.mean() + rng.normal(0, 0.02, y.size)
+    share = 0.1 if "skewed" in kind else 0.25
+    cut, of_mean = (np.minimum(np.abs(d) / share, 1.0) ** 2 for d in (off, y - y.mean()))
+    truth = 1 - cut.mean() / of_mean.mean()
+    assert 1 - cut.mean() * share**2 / y.var() > truth + 0.2  # what was printed before
+    of = {"squared_error": cut, "target": y}
+    domain = prepriv.Domain.box(0, 1, 1, target=prepriv.Numeric(0, 1))
+    for epsilon in (0.3, 3.0):
+        plan = plan_evaluation(domain, n=1500, epsilon=epsilon, measures="r2", error_bound=share)
+        held = better = 0
+        for k in range(60):
+            rows = rng.integers(0, y.size, 1500)
+            counts = release(
+                plan, {n: c[rows] for n, c in of.items()}, NoisySession(NoiseSource.for_tests(k))
+            )
+            made = PrivateEvaluation(plan, counts, False)
+            figure = made["R2"]
+            held += figure.value is None or figure.low <= truth <= figure.high
+            better += figure.value is not None and figure.low > 0
+        assert held >= 56, (epsilon, held)
+        assert better == 0 if kind != "real" else epsilon < 1 or better > 40, (epsilon, better)
+
+
+def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():
+    said = " ".join(REG.evaluate(X, np.random.default_rng(0).permutation(Y), epsilon=1.0).quality.good())
+    assert "Errors above 12.5 count as 12.5, for the model and for the mean alike." in said
+    assert "not shown to be better than the mean" in said
 
 
 def test_the_same_in_python_with_a_holdout_and_on_the_command_line(tmp_path, capsys):

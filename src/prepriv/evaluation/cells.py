@@ -27,8 +27,8 @@ RowEntries = dict[str, NDArray[Any]]
 
 accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, predicted). scores: its cell (bin, hit).
 log_loss: as a share of LOSS_BOUND. A label that is not a declared class has cell -1, counts as wrong and has the largest
-loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target, target_square: where it is
-between the bounds, and the square of its distance from their middle; residuals: bin of its target less its prediction. What
+loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target: where it is
+between the bounds; residuals: bin of its target less its prediction. What
 is no number has the largest error, is in the middle, and in no bin. GROUP: of a plan with groups, the one that the row is in.
 """
 GROUP_CELLS = "group"
@@ -76,7 +76,6 @@ def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray
                 "absolute_error": cut,
                 "squared_error": cut * cut,
                 "target": (w + 1) / 2,
-                "target_square": w * w,
                 "residuals": _bins(residuals(scores, targets) / plan.error_share, plan.edges),
             }
         p = _probabilities(model, scores, norms)

@@ -9,6 +9,7 @@ from scipy.special import ndtri
 
 from prepriv._arguments import number
 from prepriv._arrays import Floats
+from prepriv.evaluation.intervals import FEWEST
 from prepriv.evaluation.result import PrivateEvaluation
 
 _FAILURE = 0.05  # of a band that covers less than its level
@@ -31,6 +32,13 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
     counts = np.array([count for _, _, count in of.residuals])
     low, high = band_of(counts, edges, of.all_rows.noise, level)
     if math.isinf(low) and math.isinf(high):
+        if max(counts[0], counts[-1]) > (1 - level) / 2 * counts.sum() > FEWEST * of.all_rows.noise:
+            bound = of.plan.error_bound or 0.0
+            raise ValueError(
+                f"an interval of level {level:g} leaves {50 * (1 - level):.3g} % of errors at each end, and the last bars hold "
+                f"more: errors beyond error_bound={bound:.6g} are not told apart. Evaluate with a larger error_bound=, as in "
+                "reg.evaluate(X, y, measures=..., error_bound=...) on other rows, or ask for a smaller level"
+            )
         raise ValueError(
             f"too few rows were measured, beside the noise, for an interval of level {level:g}: more rows, more budget or a smaller level"
         )

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv.evaluation.cells import GROUP_CELLS, RowEntries, row_entries
-from prepriv.evaluation.evaluation_plan import EvaluationPlan, model_hash
+from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, EvaluationPlan, model_hash
+from prepriv.evaluation.figures import mean_place
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.session import Session
@@ -65,7 +67,7 @@ def release(plan: EvaluationPlan, of: RowEntries, session: Session) -> dict[str,
     classes = len(plan.domain.classes)
     bins = len(plan.edges) + 1
     shapes = {"confusion": (classes, classes), "scores": (bins, 2), "residuals": (bins,)}
-    found = {}
+    found: dict[str, Floats] = {}
     for name in plan.releases:
         options: dict[str, Any] = {
             "name": name,
@@ -77,7 +79,8 @@ def release(plan: EvaluationPlan, of: RowEntries, session: Session) -> dict[str,
         groups = len(plan.groups)
         if (shape := shapes.get(name)) is None:
             within: dict[str, Any] = {"group": of[GROUP_CELLS], "groups": groups} if groups else {}
-            found[name] = private_split(of[name], **within, **options)
+            shares = _off_the_mean(plan, of, found["target"]) if name == ERROR_OF_MEAN else of[name]
+            found[name] = private_split(shares, **within, **options)
             continue
         cells, place = math.prod(shape), of[name]
         if groups:  # one histogram of all groups: a row is in one cell of one of them
@@ -85,3 +88,9 @@ def release(plan: EvaluationPlan, of: RowEntries, session: Session) -> dict[str,
             shape = (groups, *shape)
         found[name] = private_histogram(place, bins=math.prod(shape), **options).reshape(shape)
     return found
+
+
+def _off_the_mean(plan: EvaluationPlan, of: RowEntries, released: Floats) -> NDArray[Any]:
+    """Squared error of always predicting the noisy mean that has been released, cut as the model's are: a share of the largest."""
+    off = np.abs(of["target"] - mean_place(plan, released)) / plan.error_share
+    return np.square(np.minimum(off, 1.0))

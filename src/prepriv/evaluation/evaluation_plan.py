@@ -33,7 +33,12 @@ from prepriv.release.model import Model
 MEASURES = ("accuracy", "confusion", "scores", "log_loss")
 TARGET_MEASURES = ("absolute_error", "squared_error", "r2", "residuals")
 _ONLY_ASKED = "residuals"  # not among those that are meant where none is named
-_R2 = ("squared_error", "target", "target_square")  # what R² is computed from
+ERROR_OF_MEAN = "squared_error_of_mean"
+_R2 = (
+    "squared_error",
+    "target",
+    ERROR_OF_MEAN,
+)  # what R² is computed from; the mean before what is off from it
 _ERROR_SHARE = 0.25  # of the distance of the bounds: the largest error that counts, if none is declared
 LOSS_BOUND = 4.0  # the largest log loss of a row: that of a true class whose probability is 1.8 %
 EDGES = (

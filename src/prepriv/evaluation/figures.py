@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
 
 import numpy as np
 
 from prepriv._arrays import Floats
+from prepriv.adjacency import n_is_public
 from prepriv.evaluation import intervals
-from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan
 from prepriv.evaluation.intervals import Figure
 
 
@@ -20,13 +22,15 @@ class Measured:
     """Noisy counts of some rows, and all that is computed of them for nothing.
 
     counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any
-    other (2,). noise: the standard deviation of that of one count. known: whether the plan's number of rows is theirs.
+    other (2,). noise: the standard deviation of that of one count. known: whether the plan's number of rows is theirs. mean: of all targets,
+    where these are the rows of one group; None: that of these rows.
     """
 
     plan: EvaluationPlan
     counts: Mapping[str, Floats]
     noise: float
     known: bool
+    mean: Figure | None = field(default=None, kw_only=True)
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
@@ -103,11 +107,14 @@ class Measured:
         return [intervals.scaled(root, self.plan.error_bound or 0.0)]
 
     def _r2(self) -> list[Figure]:
-        names = ("squared_error", "target", "target_square")
-        error, target, square = (self._pair(name, name) for name in names)
+        error, target, baseline = (
+            self._pair(name, name) for name in ("squared_error", "target", ERROR_OF_MEAN)
+        )
         # The declared number is not that of the rows where theirs is private.
         rows = self.plan.n if self.known else max(1.0, float(self.counts["squared_error"].sum()))
-        return [intervals.determination("R2", error, target, square, 2 * self.plan.error_share, rows)]
+        return [
+            intervals.determination("R2", error, baseline, self.mean or target, self.plan.error_share, rows)
+        ]
 
     def _residuals(self) -> list[Figure]:
         low, high, counts = np.array(self.residuals).T
@@ -142,3 +149,18 @@ class Measured:
         if len(self.plan.domain.classes) > 2:
             return [gap]
         return [intervals.area("AUC", counts[:, 1], counts[:, 0], self.noise), gap]
+
+
+def mean_of_all(plan: EvaluationPlan, released: Floats) -> Figure:
+    """Mean place of all targets between their bounds, from the noisy pairs that were released: (2,), of groups (groups, 2)."""
+    groups = max(1, len(plan.groups))
+    pair, noise = released.reshape(groups, 2).sum(axis=0), plan.noise * math.sqrt(groups)
+    if n_is_public(plan.domain.adjacency):
+        return intervals.share_of_n("mean", pair, plan.n, noise)
+    return intervals.share("mean", pair[:1], pair[1:], noise)
+
+
+def mean_place(plan: EvaluationPlan, released: Floats) -> float:
+    """Its value; the middle where there were too few rows beside the noise."""
+    value = mean_of_all(plan, released).value
+    return 0.5 if value is None else value

@@ -17,7 +17,7 @@ from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation import intervals
 from prepriv.evaluation.evaluation_plan import EvaluationPlan
-from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.figures import Measured, mean_of_all
 from prepriv.evaluation.intervals import Figure
 
 TOO_FEW = "nothing else can be said, because it has too few rows beside the noise"
@@ -83,10 +83,11 @@ def groups_of(plan: EvaluationPlan, counts: Mapping[str, Floats]) -> dict[str, G
     # Of the releases that hold each row, or each with a declared label, the one of the fewest cells has the least noise.
     sizes = {name: (name not in _WHOLE, c[0].size) for name, c in counts.items()}
     each = counts[min(sizes, key=lambda name: sizes[name])].reshape(max(1, len(plan.groups)), -1)
+    mean = mean_of_all(plan, counts["target"]) if "target" in counts else None
     found = {}
     for g, name in enumerate(plan.groups):
         own = {release: c[g] for release, c in counts.items()}
-        found[name] = Group(plan, own, plan.noise, False, name, _share(plan, each, g))
+        found[name] = Group(plan, own, plan.noise, False, name, _share(plan, each, g), mean=mean)
     return found
 
 

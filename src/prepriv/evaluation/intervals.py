@@ -187,32 +187,29 @@ def root(made: Figure) -> Figure:
 
 
 def determination(
-    name: str, error: Figure, target: Figure, square: Figure, scale: float, rows: float
+    name: str, error: Figure, baseline: Figure, mean: Figure, share: float, rows: float
 ) -> Figure:
-    """R², 1 less the mean squared error over the variance of the targets, or -1 where it is lower.
+    """R², 1 less the mean squared error over that of always predicting the mean, both cut alike; or -1 where it is lower.
 
-    error: mean square of errors, its unit `scale` times half the distance of the bounds. target: mean of targets in [0, 1].
-    square: mean square of 2 target - 1. rows: how many there are, or a noisy number of them. Sampling: a mean of numbers
-    in [0, m] with mean t has variance t (m - t) / rows at most, and deviations of two figures add. That of the errors is taken
+    error, baseline: mean squares of the errors of the model and of the noisy mean, in [0, 1]. mean: of targets in [0, 1];
+    share: the largest error that counts in the same unit. rows: how many there are, or a noisy number of them. What the noise of the
+    mean adds to the baseline is taken off. Sampling: a mean of numbers in [0, 1] with mean t has variance t (1 - t) / rows at most,
+    and deviations of two figures add. That of the errors is taken
     at the mean that each value of R² says they have, and at the estimate: of a few large errors the estimate alone can be 0.
     """
-    if None in (error.value, target.value, square.value):
+    if None in (error.value, baseline.value, mean.value):
         return Figure(name)
-    e, a, b = (float(f.value or 0.0) for f in (error, target, square))
-    of_a = 4 * (target.noise or 0.0) ** 2
-    middle = 2 * a - 1
-    variance = b - middle**2 + of_a
-    noise = (
-        scale**4 * (error.noise or 0.0) ** 2,
-        (square.noise or 0.0) ** 2 + 4 * middle**2 * of_a + 2 * of_a**2,
-    )
-    top = (1 + abs(middle)) ** 2
-    drawn = scale**2 * math.sqrt(e * (1 - e) / rows), math.sqrt(max(0.0, variance * (top - variance)) / rows)
-    if variance < FEWEST * math.sqrt(noise[1]):
+    e, b = float(error.value or 0.0), float(baseline.value or 0.0)
+    of_mean = ((mean.noise or 0.0) / share) ** 2
+    variance = b - of_mean
+    own = (baseline.noise or 0.0) ** 2 + 2 * of_mean**2
+    if variance < FEWEST * math.sqrt(own):
         return Figure(name)
+    noise = (error.noise or 0.0) ** 2, own + 4 * variance * of_mean
+    drawn = math.sqrt(e * (1 - e) / rows), math.sqrt(variance * (1 - variance) / rows)
     made = figure(
         name,
-        lambda t: (1 - t) * variance - scale**2 * e,
+        lambda t: (1 - t) * variance - e,
         lambda t: noise[0] + (1 - t) ** 2 * noise[1],
         lambda t: (drawn[0] + (1 - t) * drawn[1]) ** 2,
         low=-1.0,
@@ -221,10 +218,10 @@ def determination(
         return made
 
     def excluded(t: float) -> bool:
-        said = min(1.0, max(0.0, (1 - t) * variance / scale**2))
-        of_errors = scale**2 * math.sqrt(said * (1 - said) / rows)
+        said = min(1.0, max(0.0, (1 - t) * variance))
+        of_errors = math.sqrt(said * (1 - said) / rows)
         spread = noise[0] + (1 - t) ** 2 * noise[1] + (of_errors + (1 - t) * drawn[1]) ** 2
-        return ((1 - t) * variance - scale**2 * e) ** 2 > Z_SQUARED * spread
+        return ((1 - t) * variance - e) ** 2 > Z_SQUARED * spread
 
     low, high = (_edge(excluded, made.value, end) for end in (-1.0, 1.0))
     return replace(made, low=min(made.low, low), high=max(made.high, high))

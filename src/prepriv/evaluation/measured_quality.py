@@ -31,8 +31,16 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         if off is not None and r2 is not None and r2.value is not None and -1 < r2.value < 1:
             mean = off / math.sqrt(1 - r2.value)
         shown = r2 is not None and (r2.low or 0.0) > 0
+        bound = plan.error_bound if plan.error_share < 1 else None
         return Quality(
-            where, of_number=True, error=off, mean_error=mean, error_ends=ends, beats_mean=shown, by=plan.by
+            where,
+            of_number=True,
+            error=off,
+            mean_error=mean,
+            error_ends=ends,
+            beats_mean=shown,
+            by=plan.by,
+            error_bound=bound,
         )
     recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
     groups = [(name, _right(group)) for name, group in made.groups.items()]

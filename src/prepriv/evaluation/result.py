@@ -144,7 +144,11 @@ class PrivateEvaluation:
     def cut(self) -> tuple[str, ...]:
         """Where errors of a number are cut, in one sentence; none of classes."""
         most = self.plan.error_bound
-        return () if most is None else (f"errors above {most:,.6g} count as {most:,.6g}",)
+        return (
+            ()
+            if most is None or self.plan.error_share >= 1
+            else (f"errors above {most:,.6g} count as {most:,.6g}, those of the mean in R2, too",)
+        )
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line per figure."""

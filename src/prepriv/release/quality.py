@@ -78,6 +78,8 @@ class Quality:
         The ends of the interval of `error`. None: it is exact, on those rows.
     beats_mean : bool
         Whether it is shown that predictions are nearer than the mean.
+    error_bound : float, optional
+        The error that larger ones count as, for the predictions and for the mean. None: none is cut.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Quality:
     mean_error: float | None = None
     error_ends: tuple[float, float] | None = None
     beats_mean: bool = False
+    error_bound: float | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
@@ -129,6 +132,8 @@ class Quality:
             yield f"Predictions are off by {self.error:.3g}{ends} (root mean squared error), measured on {self.where}."
             if self.mean_error is not None:
                 yield f"Always predicting the mean would be off by {self.mean_error:.3g}."
+            if self.error_bound is not None:
+                yield f"Errors above {self.error_bound:.3g} count as {self.error_bound:.3g}, for the model and for the mean alike."
             if not self.beats_mean:
                 yield "The model is not shown to be better than the mean."
             elif self.mean_error is None:
@@ -185,7 +190,7 @@ class Quality:
             "error": self.error,
             "error_ends": None if self.error_ends is None else list(self.error_ends),
             "error_of_the_mean": self.mean_error,
-        }
+        } | ({} if self.error_bound is None else {"error_bound": self.error_bound})
 
 
 def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:

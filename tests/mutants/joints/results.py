@@ -33,6 +33,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_coverage.py", "-k", "few_errors"),
     ),
     Mutant(
+        "errors of the mean are not cut where those of the model are",
+        "two errors on two scales: a model without signal seems better than the mean",
+        "evaluation/intervals.py",
+        "    variance = b - of_mean\n",
+        "    variance = 0.114 / share**2 - of_mean\n",
+        ("tests/evaluation/test_evaluation_of_targets.py", "-k", "cut_alike"),
+    ),
+    Mutant(
+        "errors of the mean are taken about the exact mean of the rows",
+        "a number of the rows that no mechanism released",
+        "evaluation/evaluate.py",
+        "mean_place(plan, released)",
+        'float(of["target"].mean())',
+        ("tests/evaluation/test_evaluation_of_targets.py", "-k", "mechanism_outputs"),
+    ),
+    Mutant(
         "recalls are clipped before they are averaged",
         "intervals: a bias that grows with the number of classes",
         "evaluation/intervals.py",
