@@ -26,6 +26,7 @@ from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.model import Model
+from prepriv.release.quality import to_do
 from prepriv.tables.encoding import encode, encode_targets
 
 RELEASES = ("absolute_error", "squared_error", "target", "squared_error_of_mean")
@@ -166,6 +167,18 @@ def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():
     said = " ".join(REG.evaluate(X, np.random.default_rng(0).permutation(Y), epsilon=1.0).quality.good())
     assert "Errors above 12.5 count as 12.5, for the model and for the mean alike." in said
     assert "not shown to be better than the mean" in said
+
+
+def test_a_constant_that_beats_the_mean_by_the_cut_alone_is_not_said_to_beat_it():
+    """Of 80 % zeros and 20 % ones a constant below the mean has a smaller cut error, without any signal."""
+    y = np.repeat([0.0, 1.0], [1600, 400])
+    domain = prepriv.Domain.box(0, 1, 1, target=prepriv.Numeric(0, 1))
+    plan = plan_evaluation(domain, n=2000, epsilon=5.0, measures=("squared_error", "r2"))
+    of = {"squared_error": np.minimum(np.abs(y - 0.15) / 0.25, 1.0) ** 2, "target": y}
+    found = PrivateEvaluation(plan, release(plan, of, ExactSession()), True).quality
+    said = " ".join([*found.good(), *to_do(found, weighed=False, weak=False)])
+    assert found.beats_mean and "where larger errors count in full is not shown" in said
+    assert "larger `--error-bound`" in said and "Nothing in these numbers" not in said
 
 
 def test_the_same_in_python_with_a_holdout_and_on_the_command_line(tmp_path, capsys):

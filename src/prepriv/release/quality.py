@@ -116,6 +116,15 @@ class Quality:
         return tuple(s for s in self.recalls if s.value is not None and s.value < RARELY_SEEN)
 
     @property
+    def often_cut(self) -> bool:
+        """Whether many errors of the mean may be cut: then a constant that is not the mean can seem better than it, too."""
+        return (
+            self.error_bound is not None
+            and self.mean_error is not None
+            and self.mean_error > self.error_bound / 2
+        )
+
+    @property
     def known(self) -> bool:
         """Whether anything is said about how good it is."""
         return self.error is not None or (self.right is not None and self.right.value is not None)
@@ -138,6 +147,8 @@ class Quality:
                 yield "The model is not shown to be better than the mean."
             elif self.mean_error is None:
                 yield "Always predicting the mean would be off by much more."
+            elif self.often_cut:
+                yield "That it is better than the mean where larger errors count in full is not shown."
             return
         if self.right is None or self.right.value is None:
             yield f"How often it is right cannot be said: there were too few rows beside the noise on {self.where}."
@@ -218,9 +229,11 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
         yield "Classes are weighed, which costs accuracy: judge the model by the recall of each class and by balanced accuracy."
     if found.error is not None and not found.beats_mean:
         yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
+    if found.often_cut:
+        yield "Measure it again with a larger `--error-bound` (`error_bound=` in Python) on rows that were not trained on: many errors may be cut."
     if found.by is not None:
         yield "Before it is used for one of the groups, read that group's line: noise hides small groups first."
-    elif not (weak or worth_nothing or found.missed):
+    elif not (weak or worth_nothing or found.missed or found.often_cut):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
 
 
