@@ -71,6 +71,13 @@ def test_the_receipt_of_another_model_is_found_out(paid, capsys, name, other):
     assert "paid for another file" in out and ("booked less" in out) == (name == "a")
 
 
+def test_an_edit_of_what_the_receipt_tells_is_another_file(paid, capsys):
+    folder, a, _ = paid
+    path = forged(folder, "a", dict(a.receipt) | {"dataset": "other people"})
+    assert run(["report", str(path), "--ledger", str(folder / "L.db")]) == 1
+    assert "paid for another file" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "change, said",
     [

@@ -50,8 +50,8 @@ def test_a_draft_that_cannot_show_two_classes_is_refused_before_a_charge(tmp_pat
     assert "few records for this ε" in " ".join(made.said())
 
 
-def test_no_draft_that_is_refused_would_have_been_seen():
-    """The largest number of records that is refused: half of them in each of two classes are never both seen."""
+def test_no_draft_that_is_refused_would_often_have_been_seen():
+    """The largest number of records that is refused: half of them in each of two classes are both seen once in four drafts."""
     refused, good = 2, 400
     while good - refused > 1:
         middle = (refused + good) // 2
@@ -65,7 +65,21 @@ def test_no_draft_that_is_refused_would_have_been_seen():
         {"a": np.ones(refused + 1), "b": ["x"] * (refused + 1), "y": (["u", "v"] * N)[: refused + 1]}
     )
     made = [release_draft(least, rows, NoisySession(NoiseSource.for_tests(seed))) for seed in range(20)]
-    assert 40 < refused < 120 and not any(len(m.classes) == 2 for m in made)
+    # Above 10 of 20 once in 250, at 1 in 4.
+    assert 80 < refused < 160 and sum(len(m.classes) == 2 for m in made) <= 10
+
+
+def test_a_refusal_says_what_a_draft_needs_and_charges_nothing(tmp_path, capsys):
+    """At ε = 0.02, 6,000 records were charged for a draft that said it needs 5,318 to see a class."""
+    names = [f"c{i}" for i in range(14)]
+    (tmp_path / "t.csv").write_text(",".join([*names, "y"]) + "\n" + ",".join("1" * 15) + "\n")
+    Ledger.create(tmp_path / "L.db", "few", epsilon=9, delta=1e-3)
+    more = ["--epsilon", "0.02", "--rows", "6000", "--ledger", f"{tmp_path}/L.db"]
+    assert run(["schema", "init", f"{tmp_path}/t.csv", *more]) == 2
+    said = capsys.readouterr().err
+    needs = plan_draft([*names, "y"], label="y", n=60000, epsilon=0.02, delta=1e-6, adjacency="replace-one")
+    assert f"about {needs.needs.a_class:,} to see a class" in said
+    assert not Ledger.open(tmp_path / "L.db").entries()
 
 
 def test_more_epsilon_needs_fewer_records_and_says_so():

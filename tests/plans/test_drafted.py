@@ -277,6 +277,35 @@ def test_a_drafted_schema_carries_its_claim_and_remembers_its_ledger(folder, cap
     assert left == pytest.approx(9 - 0.5 - 2 * 1 - 0.5 - 0.1, abs=1e-3)  # the draft is charged once
 
 
+def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
+    """ "charged: ... at least what this model claims" was printed of a ledger that booked the run alone."""
+    assert run([*INIT, "--ledger", "L.db"]) == 0
+    Ledger.create("other.db", "people", epsilon=9, delta=1e-3)
+    here = [*TRAIN, "--rows", str(N)]
+    for place, out in (("L.db", "paid"), ("other.db", "half")):
+        assert run([*here, "--out", out, "--ledger", place]) == 0
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    Path("S.yaml").write_text(yaml.safe_dump(schema | {"draft": True}))
+    assert run(here) == 2 and "is a draft that was made privately and lacks classes" in said(capsys)[1]
+    del schema["drafted"]
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    assert run(["validate", "t.csv", "--schema", "S.yaml", "--rows", "77"]) == 0
+    assert f"--rows 77 is used in place of rows: {N}, which the schema declares" in said(capsys)[1]
+    for command in (["plan", "S.yaml"], ["train", "t.csv", "--schema", "S.yaml", "--out", "other"]):
+        assert run([*command, "--rows", str(N + 1)]) in (0, 2)
+        assert said(capsys)[1].count(f"--rows {N + 1} is used in place of rows: {N}") == 1
+    assert run([*here, "--out", "silent", "--ledger", "L.db"]) == 0
+    capsys.readouterr()
+    assert run(["report", "paid", "--ledger", "L.db"]) == 0
+    out, _ = said(capsys)
+    assert "booked at least what this model claims" in out and "schema draft" not in out
+    assert run(["report", "half", "--ledger", "other.db"]) == 1
+    out, _ = said(capsys)
+    assert "charged: the ledger" not in out and "(ε = 0.5 at δ = 1e-06) is not in this ledger" in out
+    assert run(["report", "silent", "--ledger", "L.db"]) == 0
+    assert "schema draft of row 1, which the model does not claim: ask the curator" in said(capsys)[0]
+
+
 def test_report_and_verification_speak_of_the_whole(folder, capsys):
     assert run(INIT) == 0 and run([*TRAIN, "--out", "run", "--holdout", "0.2"]) == 0
     out, _ = said(capsys)
@@ -286,6 +315,11 @@ def test_report_and_verification_speak_of_the_whole(folder, capsys):
         assert run(["report", "run", "--verify", saved]) == 0
         assert f"ε = {whole:.3f}"[:8] in said(capsys)[0]
     text = Path("run/report.html").read_text()
+    assert (
+        "no command can check it" in text
+        and "the private draft of the domain; the private measurement" in text
+    )
+    assert "seen. The curator checks them" not in text and "--ledger LEDGER" not in text  # it has no receipt
     Path("forged.html").write_text(text.replace("the private draft of its schema", "its schema"))
     assert run(["report", "run", "--verify", "forged.html"]) == 1
 

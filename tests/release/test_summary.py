@@ -86,6 +86,17 @@ def test_too_few_rows_beside_the_noise_are_said_to_be_too_few():
     assert not few.known and "cannot be said" in " ".join(few.good())
 
 
+def test_nothing_asks_for_a_change_stands_beside_no_low_recall():
+    for recall, calm in ((0.6, False), (0.7, True)):
+        found = Quality("rows", Share("r", 0.9), Share("a", 0.7), (Share("a", 0.98), Share("b", recall)))
+        for weighed in (True, False):
+            said = " ".join(to_do(found, weighed=weighed, weak=False))
+            assert ("Nothing in these numbers" in said) == calm and said
+    unusable = Errors(50, -0.1, 10.0).quality
+    said = " ".join(to_do(unusable, weighed=False, weak=False))
+    assert "Do not use" in said and "Nothing in these numbers" not in said
+
+
 def test_groups_are_named_the_worst_first():
     domain = Domain({"x": Numeric(0, 1), "sex": Categorical(["f", "m"])}, ["no", "yes"])
     counts = {"accuracy": [[1200, 800], [1900, 100], [0, 0], [0, 0]]}

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from prepriv.commands.common import load
-from prepriv.commands.exits import Stop, reason
+from prepriv.commands.exits import Stop, reason, say
 from prepriv.domain import Domain
 from prepriv.schemas.schema import Schema
 from prepriv.tables.outside import ArrowReaders
@@ -55,10 +55,17 @@ def declared_table(
 
 def declared_number(schema: Schema, rows: int | None) -> int:
     """The declared number of records: --rows, or the schema's. Stop where there is none."""
+    say_other_rows(schema, rows)
     n = schema.rows if rows is None else rows
     if n is None:
         raise Stop("--rows is missing: declare the number of records here, or as rows: in the schema")
     return n
+
+
+def say_other_rows(schema: Schema, rows: int | None) -> None:
+    """One line where --rows is another number than rows: of the schema."""
+    if None not in (rows, schema.rows) and rows != schema.rows:
+        say(f"--rows {rows} is used in place of rows: {schema.rows}, which the schema declares", err=True)
 
 
 def opened(data: str, query: Path | None = None) -> Stream:

@@ -42,6 +42,7 @@ from prepriv.commands.data import (
     RowsOption,
     SchemaOption,
     opened,
+    say_other_rows,
     sealed,
 )
 from prepriv.commands.earlier import say_drafted, say_earlier
@@ -289,6 +290,7 @@ class Job:
     def _rows(self) -> int:
         """The declared number of records; under replace-one, where it is public, counted if not declared."""
         schema = self.declared
+        say_other_rows(schema, self.rows)
         n = self.rows if self.rows is not None else schema.rows
         if n is not None:
             return n

@@ -8,7 +8,15 @@ import typer
 
 from prepriv import payment as pay
 from prepriv.commands.common import AsJson, console, load, print_json, print_table
-from prepriv.commands.data import DATA, DeltaOption, QueryOption, RowsOption, SchemaOption, opened
+from prepriv.commands.data import (
+    DATA,
+    DeltaOption,
+    QueryOption,
+    RowsOption,
+    SchemaOption,
+    opened,
+    say_other_rows,
+)
 from prepriv.commands.plan import Epsilon, plan_for
 from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
@@ -28,6 +36,7 @@ def validate(
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output."""
     declared = load(schema, drafts=True)
+    say_other_rows(declared, rows)
     wanted = [*declared.columns, declared.label.name, *([declared.unit] if declared.unit else [])]
     raw = read_whole(opened(data, query), wanted)
     frozen = None

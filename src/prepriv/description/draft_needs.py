@@ -17,7 +17,6 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 
 _MOSTLY = float(ndtri(0.95))  # what is that many deviations above a threshold passes it 95 times in 100
-_HOPELESS = 2.0  # what is that many below passes it twice in 100, and two such classes five times in 10,000
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def needs_of(
     inside = min(most * look.n, beyond * 2 / release.mechanism.epsilon)
     return DraftNeeds(
         look.epsilon,
-        math.ceil(_threshold(look, "label") + _MOSTLY * _deviation(look, "label")),
+        _a_class(look),
         math.ceil(_threshold(look, "second 0") + _MOSTLY * _deviation(look, "second 0")),
         math.ceil((seen + _MOSTLY) * kinds),
         round(inside),
@@ -63,14 +62,20 @@ def needs_of(
 
 
 def hopeless(look: Look) -> str:
-    """Why no draft of so few records can show two classes, or nothing: half of the records each would be too few for both."""
-    least = _threshold(look, "label")
-    if look.n / 2 + _HOPELESS * _deviation(look, "label") >= least:
+    """Why a draft of so few records is not worth its charge, or nothing.
+
+    Two classes of half the records each would both be seen at most once in four drafts, and classes of other sizes less often.
+    """
+    if look.n / 2 >= _threshold(look, "label"):
         return ""
     return (
-        f"{look.n:,} records are too few for a private draft at this epsilon, which needs about {math.ceil(least):,} to see a class. "
+        f"{look.n:,} records are too few for a private draft at this epsilon, which needs about {_a_class(look):,} to see a class. "
         "Draft with a larger epsilon, or declare the schema by hand. Nothing was charged"
     )
+
+
+def _a_class(look: Look) -> int:
+    return math.ceil(_threshold(look, "label") + _MOSTLY * _deviation(look, "label"))
 
 
 def _threshold(look: Look, name: str) -> float:

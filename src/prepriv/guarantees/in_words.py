@@ -83,11 +83,11 @@ def promise(guarantee: Guarantee) -> str:
     --------
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> print(promise(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one")))
-    From what was released, even someone who knows every other record guesses which of two versions of one record was used correctly at most 55 times in 100. A coin is right 50 times.
+    From what was released, even someone who knows every other record guesses correctly which of two versions of one record was used at most 55 times in 100. A coin is right 50 times.
     """
     others = "every other record" if guarantee.unit is None else f"the rows of every other `{guarantee.unit}`"
     return (
-        f"From what was released, even someone who knows {others} guesses {_secret(guarantee)} correctly at most "
+        f"From what was released, even someone who knows {others} guesses correctly {_secret(guarantee)} at most "
         f"{percent(right_guesses(guarantee))[:-1]} times in 100. A coin is right 50 times."
     )
 

@@ -176,7 +176,7 @@ class StandardScaler(Step):
         settle(self, shrink=truth("shrink", self.shrink))
         if self.shrink and (self.center != "mean" or self.way != pay.Budget.way):
             raise ValueError(
-                "shrink draws a mean with noise to the midpoint: it needs center='mean' and payment=prepriv.Budget(...)"
+                "shrink draws a mean with noise to the midpoint, so the centre has to be the mean, and paid for from the budget"
             )
         settle(self, common=truth("common", self.common))
         if self.common and self.shrink:

@@ -73,7 +73,7 @@ def page(report: Report) -> str:
         shapes_of=of,
         speaks_for=_speaks_for(plan, report.model),
         noise=noise_elsewhere(plan) if guarantee is not None else (),
-        left=left(plan, report.model),
+        left=left(plan, report.model, measured=report.measured is not None),
         died=died(plan),
         receipt=report.receipt,
         audited=Markup(audit_fragment(plan, report.audited)) if report.audited is not None else "",
@@ -239,7 +239,7 @@ def _speaks_for(plan: Plan, model: Model | None) -> str:
     )
 
 
-def left(plan: Plan, model: Model | None) -> str:
+def left(plan: Plan, model: Model | None, *, measured: bool = False) -> str:
     """What may leave, in words."""
     maps = [p.step.name for p in plan.steps if p.step.paid.leaves]
     shape = "" if model is None else " ({} by {})".format(*model.weights.shape)
@@ -249,6 +249,10 @@ def left(plan: Plan, model: Model | None) -> str:
     tests = [p.test_name for p in plan.steps if p.test is not None]
     if tests:
         kept.append(f"one bit, with noise, of {', '.join(tests)}")
+    if plan.domain.drafts:
+        kept.append("the private draft of the domain")
+    if measured:
+        kept.append("the private measurement, with noise")
     return "; ".join(kept)
 
 

@@ -13,6 +13,7 @@ from prepriv._text import printable
 
 _MOST = 5  # classes, or groups, that are named: the lowest
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
+_OFTEN_SEEN = 2 / 3  # recall below which some advice is due
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,11 @@ class Quality:
         )
 
     @property
+    def asks_for_more(self) -> bool:
+        """Whether a class is recognised less often than two times in three."""
+        return any(s.value is not None and s.value < _OFTEN_SEEN for s in self.recalls)
+
+    @property
     def known(self) -> bool:
         """Whether anything is said about how good it is."""
         return self.error is not None or (self.right is not None and self.right.value is not None)
@@ -219,7 +225,7 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
     if found is None or not found.known:
         return
     worth_nothing = found.commonest is not None and not found.beats_the_commonest
-    if not weighed and (worth_nothing or found.missed):
+    if not weighed and (worth_nothing or found.asks_for_more):
         yield (
             'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
             "count alike, for 1 % of the budget, and weights that you declare are free. Then judge the model by the recall of each "
@@ -227,13 +233,16 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
         )
     elif weighed and worth_nothing:
         yield "Classes are weighed, which costs accuracy: judge the model by the recall of each class and by balanced accuracy."
-    if found.error is not None and not found.beats_mean:
+    elif found.asks_for_more:
+        yield "A class is recognised less often than two times in three: do not rely on the model for its records."
+    unusable = found.error is not None and not found.beats_mean
+    if unusable:
         yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
     if found.often_cut:
         yield "Measure it again with a larger `--error-bound` (`error_bound=` in Python) on rows that were not trained on: many errors may be cut."
     if found.by is not None:
         yield "Before it is used for one of the groups, read that group's line: noise hides small groups first."
-    elif not (weak or worth_nothing or found.missed or found.often_cut):
+    elif not (weak or worth_nothing or unusable or found.asks_for_more or found.often_cut):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from prepriv._kinds import is_ours
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
+from prepriv.guarantees.drafts import FIXED
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, up
@@ -160,7 +161,13 @@ def _rests(claim: Guarantee) -> str:
     said = [*claim.conditions, *claim.premises]
     if not said:
         return "It rests on what was declared (bounds, categories, the number of records). It assumes nothing else about the data."
-    return f"On these facts of the data or of the run: {'; '.join(said)}. The curator checks them with `prepriv validate`."
+    facts = [fact for fact in said if fact != FIXED]
+    told = [
+        f"On these facts of the data or of the run: {'; '.join(facts)}. The curator checks them with `prepriv validate`."
+    ]
+    if len(facts) < len(said):
+        told.append(f"It {FIXED}. Nobody but the curator can know that, and no command can check it.")
+    return " ".join(told if facts else told[1:])
 
 
 def _elsewhere(report: Report) -> str:

@@ -430,6 +430,11 @@ def load_schema(path: str | Path, *, drafts: bool = False) -> Schema:
         raise wrong from None
     except ValueError as error:
         raise BadSchema(f"{path}: {error}") from None
+    if schema.draft and schema.drafted and not drafts:
+        raise BadSchema(
+            f"{path} is a draft that was made privately and lacks classes or columns that its noise did not show. Add what is "
+            "missing as you know it without looking at the data, then remove the line `draft: true`"
+        )
     if schema.draft and not drafts:
         raise BadSchema(
             f"{path} is a draft, with bounds, categories and classes read off the data. Replace each with what you know "

@@ -141,9 +141,17 @@ MUTANTS: tuple[Mutant, ...] = (
         "a charge of less than the claim",
         "a receipt that is in the chain, of whatever run",
         "commands/charged.py",
-        "    if any(not least.fits(entry.cost + slack) for entry in charged):\n",
+        "    if any(not least.fits(entry.cost + _SLACK) for entry in charged):\n",
         "    if False:\n",
         (RECEIPT, "-k", "another_model"),
+    ),
+    Mutant(
+        "a draft that another ledger paid for",
+        "a ledger that booked the run alone, for run and draft",
+        "commands/charged.py",
+        "        if row is None:\n",
+        "        if False:\n",
+        ("tests/plans/test_drafted.py", "-k", "pays_for_the_draft"),
     ),
     Mutant(
         "a charge of another month",

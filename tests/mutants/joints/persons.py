@@ -27,11 +27,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "drafts that may well be seen are refused",
-        "a refusal that is not a certainty",
+        "a refusal of drafts that mostly show two classes",
         "description/draft_needs.py",
-        "    if look.n / 2 + _HOPELESS * _deviation",
-        "    if look.n / 2 - _HOPELESS * _deviation",
-        (NEEDS, "-k", "before_a_charge or would_have"),
+        "    if look.n / 2 >= ",
+        "    if look.n / 4 >= ",
+        (NEEDS, "-k", "before_a_charge or would_often"),
     ),
     Mutant(
         "a draft of persons reads all of their rows",
