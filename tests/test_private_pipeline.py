@@ -180,7 +180,7 @@ def test_the_learner_follows_the_budget_and_the_records_of_the_plan():
 def test_a_share_is_refused_where_nothing_learns():
     free = make_pipeline(Normalizer(), LogisticRegression())
     for asked in ({"share": 0.9}, {"way": "sketch"}):
-        with pytest.raises(ValueError, match="there is nothing to pay for"):
+        with pytest.raises(ValueError, match="nothing to pay for"):
             prepriv.private(free, NUMBERS_ALONE, **asked)
     assert reading(SCALED, NUMBERS_ALONE, n=5000, share=0.3).ways.kept[0].paid.share == 0.3
 
