@@ -14,7 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import AsJson, print_json
+from prepriv.commands.exits import print_json
+from prepriv.commands.printing import AsJson
 from prepriv_papers import everything, open_questions, statements
 from prepriv_papers.feature_preprocessing import dpsgd_f
 from prepriv_papers.kept import page_command

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, ParamSpec
 
-from prepriv.commands.common import console
+from prepriv.commands.printing import console
 
 P = ParamSpec("P")
 

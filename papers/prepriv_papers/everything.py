@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prepriv.commands.common import console, print_table
+from prepriv.commands.printing import console, print_table
 from prepriv_papers.verdicts import Item, items_of, print_found
 
 Command = Callable[..., None]

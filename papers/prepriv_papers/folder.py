@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prepriv.commands.common import writable_folder
 from prepriv.commands.exits import Stop, reason
+from prepriv.commands.outputs import writable_folder
 
 _REPRODUCED = "written by prepriv reproduce.txt"
 

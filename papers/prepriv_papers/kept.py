@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from prepriv.commands.common import AsJson, console, print_json
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.printing import AsJson, console
 from prepriv_papers.counterexamples import measured
 from prepriv_papers.feature_preprocessing import dpsgd_f
 from prepriv_papers.provable_privacy import calculators, figures

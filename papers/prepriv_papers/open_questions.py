@@ -15,7 +15,8 @@ from scipy import stats
 
 from prepriv import guarantees as g
 from prepriv._arrays import Floats
-from prepriv.commands.common import AsJson, console, print_json, print_table
+from prepriv.commands.exits import print_json
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv_papers.feature_preprocessing import measured
 from prepriv_papers.feature_preprocessing.as_printed import unit
 from prepriv_papers.folder import reproduction_folder

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import AsJson, console, print_json, print_table
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.runs.odometer import CompositionWarning
 from prepriv_papers.feature_preprocessing import measured
 from prepriv_papers.feature_preprocessing.as_printed import accuracy as descent_accuracy

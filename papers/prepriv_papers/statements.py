@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import console
+from prepriv.commands.printing import console
 from prepriv_papers.counterexamples import measured
 from prepriv_papers.feature_preprocessing import statements as feature_preprocessing
 from prepriv_papers.folder import reproduction_folder

@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from prepriv.commands.common import console, print_table
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import console, print_table
 
 Verdict = Literal[
     "same",

@@ -1,4 +1,4 @@
-"""The command line. Every error is one line on stderr with its own exit code; see commands/common.py.
+"""The command line. Every error is one line on stderr with its own exit code; see commands/exits.py.
 
 Importing this imports nothing heavy: a Ctrl-C is answered from the first moment, also while `main` imports.
 """

@@ -16,8 +16,8 @@ from sklearn.base import clone
 
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier, Public
 from prepriv.cli import run
-from prepriv.commands.common import reserved_run
 from prepriv.commands.exits import Stop
+from prepriv.commands.outputs import reserved_run
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prepriv.cli import run
-from prepriv.commands import common
+from prepriv.commands import outputs
 from prepriv.ledger import Ledger
 from prepriv.release.model import Model
 from prepriv.release.report import Report
@@ -204,7 +204,7 @@ def test_a_read_only_folder(folder, mistake, monkeypatch):
     def refused(*_args, **_kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(common.tempfile, "TemporaryFile", refused)
+    monkeypatch.setattr(outputs.tempfile, "TemporaryFile", refused)
     for arguments in (
         [*TRAIN, "--out", "run2"],
         ["predict", "run", "t.csv", "--out", "ro/p.csv"],
@@ -212,7 +212,7 @@ def test_a_read_only_folder(folder, mistake, monkeypatch):
     ):
         assert "permission denied" in mistake(*arguments)
     honest = os.access
-    monkeypatch.setattr(common.os, "access", lambda path, mode: mode != os.W_OK and honest(path, mode))
+    monkeypatch.setattr(outputs.os, "access", lambda path, mode: mode != os.W_OK and honest(path, mode))
     assert "cannot write to t.csv: permission denied" in mistake("predict", "run", "t.csv", "--out", "t.csv")
 
 
@@ -266,7 +266,7 @@ def test_the_report_names_the_file_that_is_there(folder, capsys):
 
 
 def test_the_page_does_not_count_the_accuracies_it_shows():
-    page = (Path(common.__file__).parents[1] / "release" / "report.html.j2").read_text()
+    page = (Path(outputs.__file__).parents[1] / "release" / "report.html.j2").read_text()
     assert "two numbers" not in page and "is not part of the private release" in page
 
 

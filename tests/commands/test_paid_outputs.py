@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from prepriv.cli import run
-from prepriv.commands import common
+from prepriv.commands import outputs
 from prepriv.ledger import Ledger
 from prepriv.release import writing
 
@@ -134,7 +134,7 @@ def test_a_link_that_leads_nowhere_is_seen_before_the_charge(place, capsys, name
 
 def test_two_outputs_that_are_one_file_are_reserved_as_one(place, monkeypatch, capsys):
     """Before: both were charged and one release was lost: a link and its target, a page and a table beside one another."""
-    reserved, codes = common._reserved, []
+    reserved, codes = outputs._reserved, []
     (place / "page.html").touch()
     (place / "link.html").symlink_to("page.html")
     described = COMMANDS["describe"][:-1]
@@ -145,13 +145,13 @@ def test_two_outputs_that_are_one_file_are_reserved_as_one(place, monkeypatch, c
 
     def while_held(locks, at):
         held = reserved(locks, at)
-        monkeypatch.setattr(common, "_reserved", reserved)
+        monkeypatch.setattr(outputs, "_reserved", reserved)
         held.__enter__()
         codes.extend(run(other) for other in others)
         held.__exit__(None, None, None)
         return reserved(locks, at)
 
-    monkeypatch.setattr(common, "_reserved", while_held)
+    monkeypatch.setattr(outputs, "_reserved", while_held)
     assert run([*described, "page.html"]) == 0 and codes == [2, 2] and charges() == 1
     assert not list(place.glob(".*prepriv-run*"))
 
@@ -167,7 +167,7 @@ def test_a_file_that_a_killed_run_left_beside_it_is_in_nobodys_way(place, name):
 def test_two_runs_never_pay_for_one_file(place, monkeypatch, capsys, name):
     """Before: both were charged, and one release was lost."""
     first = COMMANDS[name]
-    reserved, second = common._reserved, []
+    reserved, second = outputs._reserved, []
 
     def while_held(lock, at):
         if second:
@@ -186,7 +186,7 @@ def test_two_runs_never_pay_for_one_file(place, monkeypatch, capsys, name):
 
         return Held()
 
-    monkeypatch.setattr(common, "_reserved", while_held)
+    monkeypatch.setattr(outputs, "_reserved", while_held)
     assert run(first) == 0
     assert second[1] == 2 and "another run is writing" in capsys.readouterr().err
     assert charges() == 1 and not list(place.glob(".*prepriv-run*"))

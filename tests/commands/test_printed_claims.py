@@ -12,7 +12,7 @@ from prepriv.audit.empirical import Verdict
 from prepriv.cli import run
 from prepriv.commands import account as account_module
 from prepriv.commands.audit_empirical import _row
-from prepriv.commands.common import print_guarantee
+from prepriv.commands.printing import print_guarantee
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv_papers.unified_enhancement import tables as mixture_tables
 

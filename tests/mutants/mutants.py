@@ -1449,7 +1449,7 @@ _OLDER = (
     Mutant(
         "a paid-for model replaced without a word",
         "an audit of this library",
-        "commands/common.py",
+        "commands/outputs.py",
         "        if paid and not overwrite:\n",
         "        if False:\n",
         ("tests/attacks/test_outputs.py", "-k", "train"),
@@ -1804,7 +1804,7 @@ _OLDER = (
     Mutant(
         "two runs pay for one folder",
         "our own: both were charged and one model was lost, found by an audit",
-        "commands/common.py",
+        "commands/outputs.py",
         "os.O_CREAT | os.O_EXCL | os.O_WRONLY",
         "os.O_CREAT | os.O_WRONLY",
         ("tests/attacks/test_files_attacked.py", "-k", "under_way"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import console, print_table
+from prepriv.commands.printing import console, print_table
 from prepriv_papers.counterexamples import measured as errata_numbers
 from prepriv_papers.feature_preprocessing import bounds, measured
 from prepriv_papers.feature_preprocessing.items import CIFAR_NAMES, ITEMS

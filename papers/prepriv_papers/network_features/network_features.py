@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import console
 from prepriv.runs.odometer import CompositionWarning
 from prepriv_papers.folder import reproduction_folder
 from prepriv_papers.network_features import measured

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from prepriv.commands.common import print_table
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import print_table
 from prepriv.guarantees.printed import up
 from prepriv.guarantees.smooth_mechanisms import one_pass_gradient
 from prepriv_papers.counterexamples import measured

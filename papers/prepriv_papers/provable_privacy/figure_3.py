@@ -18,7 +18,7 @@ import numpy as np
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv._arrays import Floats
-from prepriv.commands.common import console, print_table
+from prepriv.commands.printing import console, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
 from prepriv.preprocessing._projector import gap_free_shift

@@ -12,7 +12,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console
+from prepriv.commands.printing import console
 from prepriv.guarantees import gdp_epsilon, zcdp
 from prepriv.guarantees.smooth_mechanisms import gaussian_mechanism
 from prepriv.guarantees.smooth_renyi import paper_theorem_2

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import console
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Softmax

@@ -14,7 +14,7 @@ import typer
 
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
-from prepriv.commands.common import console, print_table
+from prepriv.commands.printing import console, print_table
 from prepriv.guarantees import smooth_mechanisms as mechanisms
 from prepriv.guarantees import smooth_renyi as smooth
 from prepriv.guarantees.printed import down, up

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from prepriv.commands.common import console
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import console
 from prepriv.runs.odometer import CompositionWarning
 from prepriv_papers.counterexamples import measured as errata_numbers
 from prepriv_papers.drawn import drawn, new_figure

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from prepriv import guarantees as g
-from prepriv.commands.common import console, print_table
+from prepriv.commands.printing import console, print_table
 from prepriv.guarantees.printed import down, up
 from prepriv.guarantees.shuffling._binomial import clones
 from prepriv.guarantees.shuffling._clone_pair import Threshold, hockey_stick

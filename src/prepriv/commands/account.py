@@ -19,16 +19,9 @@ from prepriv.accounts.other_libraries import LIBRARIES, ran_elsewhere
 from prepriv.accounts.ran import Ran, ReleasedStatistic
 from prepriv.accounts.way_out import ways_out
 from prepriv.adjacency import Adjacency
-from prepriv.commands.common import (
-    AsJson,
-    Plot,
-    check_plot,
-    console,
-    print_json,
-    print_table,
-    write_plot,
-)
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.outputs import Plot, check_plot, write_plot
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import exact, up, useful
 from prepriv.learners import Learner

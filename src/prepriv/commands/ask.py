@@ -8,21 +8,7 @@ from typing import Annotated
 import typer
 
 from prepriv._progress import waiting
-from prepriv.commands.common import (
-    AsJson,
-    Came,
-    Note,
-    console,
-    noted,
-    paid_output,
-    print_spent,
-    print_table,
-    private_run,
-    reserved_file,
-    says_what_stays,
-    writable_once,
-    write_text,
-)
+from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -34,6 +20,8 @@ from prepriv.commands.data import (
 )
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
+from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
+from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
 from prepriv.guarantees.printed import percent

@@ -13,8 +13,9 @@ from prepriv.audit.sensitivity_search import search
 from prepriv.audit.sensitivity_table import HEAD, MARK, markdown, row_of
 from prepriv.commands import audit_chains, audit_empirical, audit_own, audit_replay
 from prepriv.commands.audit_files import end
-from prepriv.commands.common import AsJson, console, print_table, writable_own, write_text
 from prepriv.commands.exits import Stop
+from prepriv.commands.outputs import writable_own, write_text
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.guarantees.printed import down
 
 OURS, OWN = 600.0, 5.0  # seconds for each attack

@@ -10,7 +10,7 @@ from prepriv._progress import progress_bar
 from prepriv.audit.judgement import grouped_findings
 from prepriv.audit.random_chains import LONGEST_CHAIN, attack_chains
 from prepriv.commands.audit_files import end
-from prepriv.commands.common import AsJson, console, print_table
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.guarantees.printed import up
 
 

@@ -10,8 +10,8 @@ from prepriv.audit.empirical import Verdict, audit
 from prepriv.audit.empirical_cases import experiments
 from prepriv.audit.judgement import judged
 from prepriv.commands.audit_files import end
-from prepriv.commands.common import AsJson, print_table
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import AsJson, print_table
 from prepriv.guarantees.printed import down, exact, up
 
 

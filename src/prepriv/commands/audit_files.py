@@ -14,9 +14,10 @@ import typer
 from prepriv.audit.judgement import Judgement
 from prepriv.audit.replay_neighbours import synthetic
 from prepriv.audit.sensitivity_draws import Draws
-from prepriv.commands.common import console, load, print_json
-from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop
+from prepriv.commands.common import load
+from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json
 from prepriv.commands.plan import plan_for
+from prepriv.commands.printing import console
 from prepriv.domain import Domain
 from prepriv.payment import Public
 from prepriv.plans.plan import Plan, make_plan

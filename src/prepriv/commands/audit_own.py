@@ -13,8 +13,8 @@ from prepriv.audit.own_mechanisms import MECHANISM_HEAD, OwnMechanism, mechanism
 from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, targets
 from prepriv.audit.sensitivity_table import HEAD, row_of
 from prepriv.commands.audit_files import end, ran, with_steps
-from prepriv.commands.common import console, print_table
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import console, print_table
 from prepriv.learners.learner import Learner
 from prepriv.preprocessing.base import walk
 from prepriv.rehearsals.rehearsal_training import check_residual

@@ -16,8 +16,8 @@ from prepriv.audit.replay_neighbours import RawTable
 from prepriv.audit.replay_pipeline import FormOfTable, as_objects, replay_plan
 from prepriv.audit.sensitivity_case import QUANTITIES
 from prepriv.commands.audit_files import DEFAULT_ROWS, DELTA, EPSILON, declared_rows, end, plan_of
-from prepriv.commands.common import AsJson, console, print_table
 from prepriv.commands.exits import Stop
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import down, up
 from prepriv.plans.plan import Plan

@@ -12,19 +12,17 @@ import numpy as np
 import typer
 
 from prepriv._progress import progress_bar
-from prepriv.commands.common import (
+from prepriv.commands.data import DeltaOption
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.outputs import Overwrite, writable_run
+from prepriv.commands.printing import (
     AsJson,
-    Overwrite,
     console,
     print_guarantee,
-    print_json,
     print_prices,
     print_summary,
     print_table,
-    writable_run,
 )
-from prepriv.commands.data import DeltaOption
-from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.evaluation_plan import plan_evaluation

@@ -10,21 +10,7 @@ import typer
 from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import n_is_public
-from prepriv.commands.common import (
-    AsJson,
-    Came,
-    Note,
-    console,
-    noted,
-    paid_output,
-    print_spent,
-    print_table,
-    private_run,
-    reserved_file,
-    says_what_stays,
-    writable_once,
-    write_text,
-)
+from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -36,6 +22,8 @@ from prepriv.commands.data import (
 )
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
+from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
+from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.describe import Description, describe_in_private, plan_description
 from prepriv.description.description_page import json_text, rows, to_html
 

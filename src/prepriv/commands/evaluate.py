@@ -11,27 +11,21 @@ import typer
 
 from prepriv._progress import waiting
 from prepriv.commands.common import (
-    AsJson,
     ByOption,
     Came,
     LedgerAt,
     MeasureOption,
     Note,
-    console,
     counted_rows,
     noted,
-    paid_output,
-    print_json,
-    print_measured,
-    print_quality,
     private_run,
-    reserved_file,
     says_what_stays,
-    writable_once,
 )
 from prepriv.commands.data import DATA, DeltaOption, LedgerOption, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.outputs import paid_output, reserved_file, writable_once
+from prepriv.commands.printing import AsJson, console, print_measured, print_quality
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation

@@ -12,22 +12,18 @@ import typer
 
 from prepriv import payment as pay
 from prepriv._progress import waiting
-from prepriv.commands.common import (
+from prepriv.commands.common import load, read_columns
+from prepriv.commands.data import DeltaOption, RowsOption, declared_number
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.outputs import Plot, check_plot, write_plot
+from prepriv.commands.printing import (
     AsJson,
-    Plot,
-    check_plot,
     console,
-    load,
     print_guarantee,
-    print_json,
     print_prices,
     print_proofs,
     print_table,
-    read_columns,
-    write_plot,
 )
-from prepriv.commands.data import DeltaOption, RowsOption, declared_number
-from prepriv.commands.exits import Stop
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.in_words import right_guesses

@@ -11,15 +11,8 @@ from typing import Any
 
 from prepriv.adjacency import check_adjacency
 from prepriv.commands.audit_files import ran
-from prepriv.commands.common import (
-    console,
-    print_guarantee,
-    print_json,
-    print_prices,
-    print_proofs,
-    print_table,
-)
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.printing import console, print_guarantee, print_prices, print_proofs, print_table
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.printed import percent

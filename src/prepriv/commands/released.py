@@ -15,19 +15,10 @@ import typer
 
 from prepriv._text import csv_cell
 from prepriv.commands.charged import charge_problems
-from prepriv.commands.common import (
-    AsJson,
-    check_standard_output,
-    console,
-    print_guarantee,
-    print_json,
-    print_proofs,
-    print_summary,
-    private_data_open,
-    writable_file,
-    write_text,
-)
-from prepriv.commands.exits import FOUND, Stop
+from prepriv.commands.common import private_data_open
+from prepriv.commands.exits import FOUND, Stop, print_json
+from prepriv.commands.outputs import check_standard_output, writable_file, write_text
+from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.verify import both_accounts, differences
 from prepriv.ledger import LedgerError
 from prepriv.release.model import Model, artifact_file

@@ -14,22 +14,11 @@ import yaml
 from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
-from prepriv.commands.common import (
-    AsJson,
-    Came,
-    Note,
-    console,
-    noted,
-    paid_output,
-    print_json,
-    private_run,
-    reserved_file,
-    says_what_stays,
-    writable_file,
-    write_text,
-)
+from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
 from prepriv.commands.data import DATA, QueryOption, opened
-from prepriv.commands.exits import Stop, say
+from prepriv.commands.exits import Stop, print_json, say
+from prepriv.commands.outputs import paid_output, reserved_file, writable_file, write_text
+from prepriv.commands.printing import AsJson, console
 from prepriv.description.draft import HOW_COMPLETED, PrivateDraft, draft_in_private, plan_draft
 from prepriv.guarantees.printed import exact, up
 from prepriv.schemas.declared_file import BadSchema

@@ -10,7 +10,9 @@ import typer
 
 from prepriv import guarantees as g
 from prepriv._arguments import number
-from prepriv.commands.common import AsJson, console, print_json, print_table, writable_file
+from prepriv.commands.exits import print_json
+from prepriv.commands.outputs import writable_file
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.shuffling.shuffle import Shuffled
 from prepriv.guarantees.shuffling.variation_ratio import LocalRandomizer

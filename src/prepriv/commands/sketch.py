@@ -13,23 +13,7 @@ import typer
 from prepriv._arguments import integer
 from prepriv._progress import waiting
 from prepriv._text import csv_cell
-from prepriv.commands.common import (
-    AsJson,
-    Came,
-    Note,
-    console,
-    noted,
-    paid_output,
-    print_json,
-    print_spent,
-    print_table,
-    private_run,
-    reserved_file,
-    says_what_stays,
-    writable_file,
-    writable_once,
-    write_text,
-)
+from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -41,7 +25,9 @@ from prepriv.commands.data import (
     sealed,
 )
 from prepriv.commands.earlier import say_drafted
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.outputs import paid_output, reserved_file, writable_file, writable_once, write_text
+from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
 from prepriv.description.sketch_page import json_text, to_html
 from prepriv.guarantees.printed import percent

@@ -12,26 +12,16 @@ import typer
 
 from prepriv._progress import progress_bar
 from prepriv.commands.common import (
-    AsJson,
     ByOption,
     Came,
     LedgerAt,
     MeasureOption,
     Note,
-    Overwrite,
-    console,
     counted_rows,
     load,
     noted,
-    paid_output,
-    print_guarantee,
-    print_json,
-    print_measured,
-    print_summary,
-    print_table,
     private_run,
     read_columns,
-    reserved_run,
     says_what_stays,
 )
 from prepriv.commands.data import (
@@ -46,7 +36,8 @@ from prepriv.commands.data import (
     sealed,
 )
 from prepriv.commands.earlier import say_drafted, say_earlier
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.outputs import Overwrite, paid_output, reserved_run
 from prepriv.commands.plan import (
     AdjacencyOption,
     ClassWeight,
@@ -54,6 +45,14 @@ from prepriv.commands.plan import (
     LearnerOption,
     ThresholdOption,
     plan_for,
+)
+from prepriv.commands.printing import (
+    AsJson,
+    console,
+    print_guarantee,
+    print_measured,
+    print_summary,
+    print_table,
 )
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine, Room

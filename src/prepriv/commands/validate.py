@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from prepriv import payment as pay
-from prepriv.commands.common import AsJson, console, load, print_json, print_table
+from prepriv.commands.common import load
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -17,7 +17,9 @@ from prepriv.commands.data import (
     opened,
     say_other_rows,
 )
+from prepriv.commands.exits import print_json
 from prepriv.commands.plan import Epsilon, plan_for
+from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.encoding import read_whole

@@ -291,7 +291,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a release for a closed standard output is charged",
         "our own: what was paid for is nowhere",
-        "commands/common.py",
+        "commands/outputs.py",
         "    if sys.stdout is None:\n        raise Stop",
         "    if False:\n        raise Stop",
         ("tests/commands/test_paid_outputs.py", "-k", "without_an_output and describe"),
@@ -307,7 +307,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a file that is written beside another is reserved by nobody",
         "our own: two runs pay for one file",
-        "commands/common.py",
+        "commands/outputs.py",
         "[*map(_lock_of, (out, *beside))]",
         "[_lock_of(out)]",
         ("tests/commands/test_paid_outputs.py", "-k", "one_file"),
@@ -315,7 +315,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a link is another file than its target",
         "our own: two runs pay for one file",
-        "commands/common.py",
+        "commands/outputs.py",
         "    real = Path(os.path.realpath(file))",
         "    real = Path(file)",
         ("tests/commands/test_paid_outputs.py", "-k", "one_file"),

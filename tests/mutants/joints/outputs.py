@@ -10,7 +10,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "two runs that pay for one file",
         "our own: two charges, one release",
-        "commands/common.py",
+        "commands/outputs.py",
         "        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))\n",
         "        os.close(os.open(lock, os.O_CREAT | os.O_WRONLY, 0o644))\n",
         (TEST, "-k", "two_runs and draft"),
@@ -18,7 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a release that no disk has room for",
         "our own: charged, and nowhere",
-        "commands/common.py",
+        "commands/outputs.py",
         '        typer.echo(printable(text(), keep="\\n"), nl=False)\n        raise Stop(\n',
         "        raise Stop(\n",
         (TEST, "-k", "cannot_be_written and describe"),
