@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,3 +111,14 @@ def test_the_columns_of_a_domain_are_its_own_and_nobody_changes_them():
     for copied in (copy.deepcopy(domain), pickle.loads(pickle.dumps(domain)), domain.with_n(5).with_n(7)):
         assert copied.columns == domain.columns and list(copied.columns) == ["a"]
     assert repr(domain.columns) == repr({"a": Numeric(0, 1)})
+
+
+def test_who_declared_it_is_declared_with_the_rest():
+    """It stands in the domain's data, and changes no domain that names nobody."""
+    named = Domain.box(0, 1, 2, [0, 1])
+    assert "declared_by" not in named.to_json()
+    named = replace(named, declared_by="J. Doe, data office")
+    assert Domain.from_json(named.to_json()) == named
+    for wrong in ("", " ", "a\nb", "x" * 201, 7):
+        with pytest.raises(ValueError, match="declared_by"):
+            replace(named, declared_by=wrong)

@@ -83,6 +83,14 @@ def _of_whose(unit: str | None) -> str:
     return "" if unit is None else f" of {_whose(unit)}"
 
 
+def check_declared_by(name: Any) -> None:
+    """ValueError unless it is None or the printable words that name who declared the rest."""
+    if name is None:
+        return
+    if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) <= len(name) <= 200:
+        raise ValueError(f"declared_by must be 1 to 200 printable characters; got {shown(name)}")
+
+
 def check_unit(unit: Any) -> str:
     """The name of the column that says whose row it is, or ValueError: it stands in every claim and charge."""
     if not isinstance(unit, str) or not unit.isprintable() or not 1 <= len(unit) <= 60 or "`" in unit:
@@ -135,6 +143,9 @@ class Domain:
         What gives the rows, in words, where it is neither a table nor a file: a query with its text, a reader. The claim then
         says that a record is a row of it, and rests on no order of its rows (docs/proofs/one_table.md). `fit` and the
         commands set it.
+    declared_by : str, optional
+        Who answers for what is declared here: 1 to 200 printable characters, which the report shows. None: the report says
+        that nobody is named.
 
     Raises
     ------
@@ -173,6 +184,7 @@ class Domain:
     drafts: tuple[Drafted, ...] = ()
     periods: Periods | None = None
     source: str | None = None
+    declared_by: str | None = None
 
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
@@ -221,6 +233,7 @@ class Domain:
             self._check_unit()
         self._check_drafts()
         check_source(self.source)
+        check_declared_by(self.declared_by)
         if self.periods is not None:
             self._check_periods()
 
@@ -659,6 +672,8 @@ class Domain:
             out["periods"] = self.periods.to_json()
         if self.source is not None:
             out["source"] = self.source
+        if self.declared_by is not None:
+            out["declared_by"] = self.declared_by
         return out
 
     @staticmethod
@@ -718,6 +733,7 @@ class Domain:
             tuple(Drafted.from_json(drafted) for drafted in data.get("drafts", ())),
             Periods.from_json(data["periods"]) if data.get("periods") else None,
             data.get("source"),
+            data.get("declared_by"),
         )
 
 

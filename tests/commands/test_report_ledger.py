@@ -1,5 +1,6 @@
 """`prepriv report --ledger`: a ledger paid for this very model, or one line says why not."""
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -152,3 +153,69 @@ def test_a_damaged_ledger_decides_nothing(paid, tmp_path, capsys):
     (tmp_path / "L.db").write_bytes((folder / "L.db").read_bytes()[:5000])
     assert run(["report", str(folder / "a"), "--ledger", str(tmp_path / "L.db")]) == 5
     assert run(["report", str(folder / "a"), "--ledger", str(tmp_path / "none.db")]) == 4
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A ledger, and a model with a page whose score one charge paid for, too."""
+    folder = tmp_path_factory.mktemp("measured")
+    Ledger.create(folder / "L.db", "people", epsilon=9, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(
+        domain, steps=[], learner=LEARNER, ledger=folder / "L.db", holdout=0.5, threads=1
+    )
+    clf.fit(ROWS, LABELS).model_.save(folder / "m", ledger=folder / "L.db")
+    clf.report_.save(folder / "page.html")
+    return folder
+
+
+def verified(folder, page, capsys):
+    code = run(["report", str(folder / "m"), "--verify", str(page), "--ledger", str(folder / "L.db")])
+    return code, capsys.readouterr().out
+
+
+def test_a_page_with_its_score_shows_the_whole_plan_that_was_charged(measured, capsys):
+    code, out = verified(measured, measured / "page.html", capsys)
+    assert code == 0 and "as its part" not in out and "shows no score" not in out
+    assert "(UTC)" in out and "left of its cap" in out
+
+
+def test_a_score_left_out_of_a_page_is_named(measured, capsys):
+    page = measured / "without.html"
+    assert run(["report", str(measured / "m"), "--html", str(page)]) == 0
+    capsys.readouterr()
+    code, out = verified(measured, page, capsys)
+    assert code == 0 and "shows no score: row 1 paid for one (evaluate: accuracy" in out
+    assert run(["report", str(measured / "m"), "--verify", str(page)]) == 0
+    assert "no score stands on this page" in capsys.readouterr().out
+
+
+def test_a_measure_left_out_of_a_page_was_charged(measured):
+    """The rest of the page is consistent by itself: only the charge shows it."""
+    model = prepriv.Model.load(measured / "m")
+    bytes_ = (measured / "m" / "model.json").read_bytes()
+    plan = prepriv.evaluation.evaluation_plan.plan_evaluation(
+        model.domain, n=25, epsilon=1.0, measures="accuracy"
+    )
+    counts = {"accuracy": np.array([20.0])}
+    less = prepriv.evaluation.result.PrivateEvaluation(plan, counts, True, None, None)
+    page = prepriv.Report.of(model.declared, private=True, model=model, measured=less)
+    wrong, _ = charge_problems(str(measured / "L.db"), model, bytes_, page)
+    assert len(wrong) == 1 and "evaluate: accuracy, confusion" in wrong[0]
+
+
+@pytest.mark.parametrize("name", ["cap", "total", "dataset"])
+def test_the_ledger_block_of_a_page_cannot_be_edited(measured, capsys, name):
+    model = prepriv.Model.load(measured / "m")
+    text = (measured / "page.html").read_text()
+    page = measured / f"{name}.html"
+    page.write_text(text.replace(str(model.receipt[name]), "something else"))
+    code, out = verified(measured, page, capsys)
+    assert code == 1 and "differs: data: ledger" in out
+
+
+def test_the_page_shows_the_hash_of_the_file_and_the_receipt(measured):
+    text, model = (measured / "page.html").read_text(), prepriv.Model.load(measured / "m")
+    digest = hashlib.sha256((measured / "m" / "model.json").read_bytes()).hexdigest()
+    assert digest in text and f"{model.receipt['sequence']}:{model.receipt['head']}" in text
+    assert "epsilon 8" in text  # left of the cap

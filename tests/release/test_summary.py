@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -200,3 +201,14 @@ def test_a_weak_run_is_told_what_to_do():
         DOMAIN, [pre.Center(payment=Budget(0.1))], GradientDescent(Logistic()), epsilon=math.inf, delta=1e-5
     )
     assert "No privacy" in Report.of(free, private=False).summary.promise[0]
+
+
+def test_a_page_names_who_declared_it_and_what_to_ask_before_signing():
+    domain = Domain.box(0, 1, 2, ["a", "b"], n=100)
+    named = Report.of(plan_of(replace(domain, declared_by="J. <Doe>")), private=True)
+    nobody = Report.of(plan_of(domain), private=True)
+    assert "J. <Doe>" in " ".join(named.summary.predicts) and "J. &lt;Doe&gt;" in named.to_html()
+    assert "declared_by" in " ".join(nobody.summary.predicts)
+    page = nobody.to_html()
+    assert page.index("Before you sign") < page.index("What was paid for what")
+    assert "Before you sign" not in Report.of(plan_of(domain), private=False).to_html()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from prepriv.schemas.declared_file import parse_yaml, written_yaml
+from prepriv.schemas.declared_file import BadSchema, parse_yaml, written_yaml
+from prepriv.schemas.schema import load_schema
 
 ODD = [
     "1e3",
@@ -54,3 +55,13 @@ def test_a_text_is_read_back_as_that_text_as_a_name_and_as_a_category(name):
 def test_a_number_is_read_back_as_that_number(value):
     (back,) = parse_yaml(written_yaml({"a": value}), "S.yaml").values()
     assert back == value and type(back) is type(value)
+
+
+def test_a_schema_names_who_declared_it(tmp_path):
+    path = tmp_path / "S.yaml"
+    text = "label: {name: y, classes: [a, b]}\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
+    path.write_text(text + "declared_by: J. Doe, data office\n")
+    assert load_schema(path).domain().declared_by == "J. Doe, data office"
+    path.write_text(text + 'declared_by: " "\n')
+    with pytest.raises(BadSchema, match="declared_by"):
+        load_schema(path).domain()

@@ -7,23 +7,30 @@ import re
 
 from prepriv._rounding import UP
 from prepriv.drafted import Drafted
+from prepriv.evaluation.holdout import Holdout, HoldoutPlan
+from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import exact, up
 from prepriv.ledger import Entry, Header, Ledger
-from prepriv.ledger.currency import Quanta, cost_in_quanta
+from prepriv.ledger.currency import Quanta, amount_in_words, cost_in_quanta
 from prepriv.ledger.hash_chain import whose
 from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
+from prepriv.release.report import Report
 
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
+_HELD_OUT = re.compile(r"\bhold out ([0-9.e-]+), evaluate: ")
+_MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
 _DRAFT = re.compile(r"\bschema draft\b")  # in the note of its charge
 
 
-def charge_problems(place: str, model: Model, artifact: bytes) -> tuple[list[str], list[str]]:
+def charge_problems(
+    place: str, model: Model, artifact: bytes, page: Report | None = None
+) -> tuple[list[str], list[str]]:
     """What a ledger says otherwise than a model, one line each, none if it paid for it; and what it cannot show.
 
-    artifact: the bytes of the model's file. Raises LedgerError for a ledger that cannot be read, or is not sound.
+    artifact: the bytes of the model's file. page: the verified report, whose measurement is compared with the charge, too. Raises LedgerError for a ledger that cannot be read, or is not sound.
     """
     if model.receipt is None:
         return ["the model holds no receipt: it says itself that no ledger was charged for it"], []
@@ -43,12 +50,66 @@ def charge_problems(place: str, model: Model, artifact: bytes) -> tuple[list[str
         wrong.append(f"row {entry.sequence} paid for another file than this model")
     unchecked = [] if noted else ["that the charge paid for this file: the ledger names no artifact of it"]
     if entry.plan_hash != model.declared.hash:
-        # a holdout or a choice is charged as a whole, of which the model holds a part
-        unchecked.append(f"that the plan of row {entry.sequence} has the model's as its part ({entry.note})")
+        # a holdout or a choice is charged as a whole, of which the model holds a part, and the page the rest
+        whole = None if page is None else _of_both(model, page, entry)
+        if whole is None or whole.hash != entry.plan_hash:
+            unchecked.append(
+                f"that the plan of row {entry.sequence} has the model's as its part ({entry.note})"
+            )
+        if page is not None:
+            other, asked = _other_measurement(page, entry)
+            wrong += other
+            unchecked += asked
         if not noted:
             wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
     found = [*entries.values()]
     return [*wrong, *_drafts(book.header, found, model)], [*unchecked, *_other_drafts(found, model)]
+
+
+def told_of_charge(place: str, model: Model) -> list[str]:
+    """Of a model that a ledger paid for: the day of the charge, and what is left of the cap now."""
+    assert model.receipt is not None
+    book = Ledger.open(place)
+    rows = book.entries()
+    row = next(entry for entry in rows if entry.sequence == model.receipt["sequence"])
+    later = sum(entry.kind == "charged" and entry.sequence > row.sequence for entry in rows)
+    more = f"{later:,} charge{'' if later == 1 else 's'} came later" if later else "no charge came later"
+    lines = [
+        f'row {row.sequence} of the data set "{book.header.dataset_id}" was charged on {row.day} (UTC); {more}'
+    ]
+    if not book.header.periods:
+        left = Quanta(
+            max(0, book.header.cap.main - rows[-1].spent.main),
+            max(0, book.header.cap.delta - rows[-1].spent.delta),
+        )
+        cap, now = (amount_in_words(book.header.unit, one) for one in (book.header.cap, left))
+        lines.append(f"left of its cap ({cap}) now: {now}")
+    return lines
+
+
+def _of_both(model: Model, page: Report, entry: Entry) -> HoldoutPlan | None:
+    """The plan of training and measurement that a model and its page state, with the share that the charge names."""
+    share = _HELD_OUT.search(entry.note)
+    if share is None or not isinstance(page.measured, PrivateEvaluation):
+        return None
+    evaluation = page.measured.plan
+    return HoldoutPlan(model.declared, evaluation, Holdout(float(share[1])), model.declared.n + evaluation.n)
+
+
+def _other_measurement(page: Report, entry: Entry) -> tuple[list[str], list[str]]:
+    """What was charged to be measured and stands on no page, or otherwise; and what cannot be known of it."""
+    charged = _MEASURED.search(entry.note)
+    if charged is None:
+        return [], []
+    if page.measured is None:
+        return [], [
+            f"why the page shows no score: row {entry.sequence} paid for one ({charged[1]}). Ask for the page with it"
+        ]
+    if isinstance(page.measured, PrivateEvaluation) and page.measured.plan.what != charged[1]:
+        return [
+            f"row {entry.sequence} paid to {charged[1]}, and the page shows {page.measured.plan.what}"
+        ], []
+    return [], []
 
 
 def _drafts(header: Header, entries: list[Entry], model: Model) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import os
 import re
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
-from prepriv.commands.charged import charge_problems
+from prepriv.commands.charged import charge_problems, told_of_charge
 from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, Stop, print_json
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
@@ -127,10 +128,11 @@ def _write_record(path: Path, made: Report) -> None:
         console.print(f"  {field}: {question}", soft_wrap=True)
 
 
-def _check_charge(place: str, released: Model, file: Path) -> None:
-    """Say whether the ledger paid for the model; Stop where it did not."""
+def _check_charge(place: str, released: Model, file: Path, page: Report | None) -> None:
+    """Say whether the ledger paid for the model, and for what its page shows; Stop where it did not."""
     try:
-        wrong, unchecked = charge_problems(place, released, file.read_bytes())
+        wrong, unchecked = charge_problems(place, released, file.read_bytes(), page)
+        told = [] if wrong else told_of_charge(place, released)
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
     for line in wrong:
@@ -138,8 +140,14 @@ def _check_charge(place: str, released: Model, file: Path) -> None:
     if wrong:
         raise Stop("the ledger did not pay for this model as it claims", FOUND)
     console.print("charged: the ledger is sound and booked at least what this model claims", soft_wrap=True)
+    for line in told:
+        console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
         console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def report(
@@ -170,6 +178,8 @@ def report(
         _check_record(record)
     if verify is not None:
         wrong, unchecked, anew = differences(verify, released)
+        if anew.artifact is not None and anew.artifact["sha256"] != _sha256(artifact_file(model)):
+            wrong.append("the model's file has other bytes than this version writes for this model")
         for line in wrong:
             console.print(f"differs: {line}", soft_wrap=True)
         if wrong:
@@ -177,9 +187,14 @@ def report(
         console.print(f"verified: {verify} is exactly the report that this model gives")
         for line in unchecked:
             console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
+        if anew.measured is None and anew.evaluation is None and ledger is None:
+            console.print(
+                "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",
+                soft_wrap=True,
+            )
         console.print(both_accounts(anew), soft_wrap=True)
     if ledger is not None:
-        _check_charge(ledger, released, artifact_file(model))
+        _check_charge(ledger, released, artifact_file(model), anew)
     plan = released.declared
     made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     if record is not None:

@@ -6,8 +6,9 @@ import html
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from importlib import resources
 from itertools import groupby
 from typing import Any
@@ -32,10 +33,11 @@ from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, lowest
 from prepriv.release.report import TITLES, Report
-from prepriv.release.review import review
+from prepriv.release.review import asked_of_curator, review, shown_by_verify
 from prepriv.release.shape_picture import shape_picture
 
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
+_AMOUNT = re.compile(r"(epsilon|delta|rho|mu\^2) ([0-9]+(?:\.[0-9]+)?)")
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
 
 
@@ -75,6 +77,9 @@ def page(report: Report) -> str:
         noise=noise_elsewhere(plan) if guarantee is not None else (),
         left=left(plan, report.model, measured=report.measured is not None),
         died=died(plan),
+        artifact=report.artifact,
+        shown=shown_by_verify(report),
+        asked=[pictures.coded(one) for one in asked_of_curator(report)],
         receipt=report.receipt,
         audited=Markup(audit_fragment(plan, report.audited)) if report.audited is not None else "",
         review=[(question, pictures.coded(answer)) for question, answer in review(report)],
@@ -98,8 +103,20 @@ def _claim(report: Report) -> str:
         choice=report.model.choice if report.model is not None else None,
         claims=_added_up(report),
         receipt=report.receipt,
+        left_then=left_of(report.receipt),
         up=up,
         exact=exact,
+    )
+
+
+def left_of(receipt: Mapping[str, Any] | None) -> str:
+    """What was left of the cap after a charge, as the ledger writes amounts; "" where the receipt does not say."""
+    cap, total = ({} if receipt is None else dict(receipt)).get("cap", ""), (receipt or {}).get("total", "")
+    pairs = list(zip(_AMOUNT.findall(cap), _AMOUNT.findall(total)))
+    if not pairs or any(a[0] != b[0] for a, b in pairs):
+        return ""
+    return ", ".join(
+        f"{name} {max(Decimal(0), Decimal(of) - Decimal(spent)):f}" for (name, of), (_, spent) in pairs
     )
 
 

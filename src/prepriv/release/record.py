@@ -7,13 +7,13 @@ the curator knows is a question that begins with QUESTION. docs/deployment-recor
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 
+from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.guarantees.printed import exact, up
 from prepriv.plans.plan import Plan
@@ -294,7 +294,9 @@ def _preprocessing(report: Report) -> str:
 def _bounds(plan: Plan) -> str:
     if plan.domain.drafts:
         return "drafted by a private mechanism on private records, in the claim."
-    return f"declared, not read off the data by prepriv.\n{_ask('where do the declared bounds and categories come from?')}"
+    named = plan.domain.declared_by
+    by = "" if named is None else f" by {printable(named)}"
+    return f"declared{by}, not read off the data by prepriv.\n{_ask('where do the declared bounds and categories come from?')}"
 
 
 def _tuned(report: Report) -> str:
@@ -308,9 +310,9 @@ def _tuned(report: Report) -> str:
 
 def _administrative(report: Report) -> dict[str, Any]:
     sources = f"Plan {report.plan.hash}"
-    if report.model is not None:
+    if report.artifact is not None:
         sources += (
-            f"; model.json with SHA-256 {hashlib.sha256(report.model.text().encode()).hexdigest()}. "
+            f"; {report.artifact['file']} with SHA-256 {report.artifact['sha256']}. "
             "`prepriv report MODEL --verify REPORT` rebuilds the report from the model."
         )
     answers = "\n".join(f"- {question} {answer}" for question, answer in review(report))

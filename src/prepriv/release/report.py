@@ -5,6 +5,7 @@ Every number is a function of the frozen plan (or of a table the user declared p
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ from prepriv.plans.price import Price, prices
 from prepriv.preprocessing.base import RowShift
 from prepriv.release.audited import audit_json
 from prepriv.release.both_accounts import said_of
-from prepriv.release.model import Model
+from prepriv.release.model import FILE, Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, Share
 from prepriv.release.reported import Measurement
@@ -207,6 +208,13 @@ class Report:
             return self.measured.whole
         return self.plan.guarantee if self.model is None else self.model.part
 
+    @cached_property
+    def artifact(self) -> dict[str, str] | None:
+        """The name and the SHA-256 of the model's file, as a ledger and `sha256sum` give it; None without a model."""
+        if self.model is None:
+            return None
+        return {"file": FILE, "sha256": hashlib.sha256(self.model.text().encode()).hexdigest()}
+
     @property
     def claims(self) -> dict[str, Any] | None:
         """What the claim adds up: this run and each draft; None of a domain that was declared."""
@@ -265,6 +273,8 @@ class Report:
             out["review"] = [{"question": q, "answer": a} for q, a in review(self)]
         if self.claims is not None:
             out["claims"] = self.claims
+        if self.artifact is not None:
+            out["artifact"] = self.artifact
         if self.receipt is not None:
             out["ledger"] = dict(self.receipt)
         if self.evaluation is not None:
@@ -318,7 +328,7 @@ def as_text(data: Mapping[str, Any]) -> str:
 
 
 # In the order of the page; what is not named stands between the claim and the plan, by its name.
-_FIRST = ("version", "summary", "private", "guarantee", "claims", "ledger", "paid")
+_FIRST = ("version", "summary", "private", "guarantee", "claims", "ledger", "artifact", "paid")
 _LAST = ("plan", "plan_hash")
 
 

@@ -110,6 +110,44 @@ def periods_in_words(plan: Plan) -> list[str]:
     ]
 
 
+def shown_by_verify(report: Report) -> list[str]:
+    """What `report --verify` (with `--ledger`, of a run that was charged) shows of a page: lines for an officer."""
+    lines = [
+        "no word of this page was edited: it is the one that this model and its measurements give",
+        "the claim follows from the plan and, where dp-accounting is installed, by a second accountant",
+        "the model's file is the one with the hash on this page",
+    ]
+    if report.receipt is not None:
+        lines.append(
+            f"charge {report.receipt['sequence']} of the ledger paid for this very file, on which day, and what is left of the cap"
+        )
+    return lines
+
+
+def asked_of_curator(report: Report) -> list[str]:
+    """What only the curator can answer: lines for an officer."""
+    domain, claim = report.plan.domain, report.guarantee
+    what = "" if report.measured is None else ", and did it give the noisy counts on this page"
+    lines = [f"Did the run follow this plan, with prepriv as it was published{what}?"]
+    if domain.drafts:
+        lines.append("Was anything in the drafted schema edited after a look at the data?")
+    else:
+        lines.append("Where do bounds, classes and the number of records come from, if not from these data?")
+    if claim is not None and claim.conditions:
+        lines.append(
+            "Do the data satisfy what the claim rests on? `prepriv validate` says so, to the curator alone."
+        )
+    if FIXED in (claim.premises if claim is not None else ()):
+        lines.append("Were ε and δ of the run fixed before anyone saw the draft of the schema?")
+    if domain.unit is None:
+        lines.append("How many rows can one person have? The claim is about single rows.")
+    if report.receipt is None:
+        lines.append("What else was released about the same people? No ledger was charged.")
+    else:
+        lines.append("Is every other use of these people's data in the same ledger?")
+    return lines
+
+
 def parameters(claim: Guarantee, plan: Plan) -> str:
     """ε, δ and the curve."""
     curve = f"; as one curve {up(claim.mu, 5)}-GDP" if claim.mu is not None else ""

@@ -162,10 +162,11 @@ def _of_what(report: Report) -> Iterator[str]:
         yield f'It was trained on {rows} of the data set "{printable(name)}", as its ledger calls it.'
     else:
         yield f"It was trained on {rows}. The data set has no name here, since no ledger was charged."
+    named = None if domain.declared_by is None else printable(domain.declared_by)
     if domain.drafts:
-        yield (
-            "Columns, bounds and classes were drafted privately from the table itself, which the claim covers; whoever ran it may "
-            "have edited them."
-        )
-    else:
-        yield "Columns, bounds and classes were declared by whoever ran it; prepriv did not read them off the data."
+        yield "Columns, bounds and classes were drafted privately from the table itself, which the claim covers."
+        yield f"{named or 'Whoever ran it'} may have edited them, and answers for that."
+        return
+    yield f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. prepriv did not read them off the data."
+    if named is None:
+        yield "Nobody is named who answers for them: `declared_by:` in the schema does that."

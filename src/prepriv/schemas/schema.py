@@ -7,6 +7,7 @@ adjacency: replace-one          # or add-or-remove-one, which needs rows:
 rows: 39073                     # public: counted before any record is left out for what it holds (no dropna first)
 unit: patient_id                # optional: whose row it is, where a person can have several; rows: then counts units
 rows_per_unit: 10               # with unit: how many rows of each are read
+declared_by: J. Doe, data office   # optional: who answers for this file; the report names them
 periods: {column: visited, by: month}  # optional: what `train --period 2026-11` reads by (docs/ledger.md); or by: year
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
@@ -46,7 +47,7 @@ from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.adjacency import ADJACENCIES, Adjacency
 from prepriv.columns import Categorical, Column, Numeric, Text
-from prepriv.domain import Domain
+from prepriv.domain import Domain, check_declared_by
 from prepriv.drafted import Drafted
 from prepriv.learners.learner import Learner
 from prepriv.periods import Periods
@@ -167,6 +168,7 @@ class Schema(_Strict):
     rows: Count | None = Field(default=None, ge=1)
     unit: str | None = None
     rows_per_unit: Count | None = None
+    declared_by: str | None = None
     periods: PeriodOptions | None = None
     steps: list[dict[str, Any] | str] | str | None = None
     learner: dict[str, Any] | None = None
@@ -215,6 +217,10 @@ class Schema(_Strict):
             except ValueError as error:
                 raise BadSchema(f"columns.{name}: {error}") from None
         chosen = self.adjacency if adjacency is None else adjacency
+        try:
+            check_declared_by(self.declared_by)
+        except ValueError as error:
+            raise BadSchema(str(error)) from None
         if chosen not in ADJACENCIES:
             raise BadSchema(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {chosen!r}")
         try:
@@ -235,6 +241,7 @@ class Schema(_Strict):
             if self.periods and read
             else None,
             source=source,
+            declared_by=self.declared_by,
         )
 
     @property
