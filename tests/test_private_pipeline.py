@@ -200,8 +200,8 @@ def test_settings_of_solvers_are_said_to_have_no_effect():
 def test_means_by_sensitivity_are_not_called_noisy():
     filled = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
     by = {
-        way: " ".join(reading(filled, NUMBERS_ALONE, n=50_000, missing=0.001, way=way).says)
-        for way in ("budget", "sensitivity")
+        way: " ".join(reading(filled, NUMBERS_ALONE, n=50_000, missing=missing, way=way).says)
+        for way, missing in (("budget", None), ("sensitivity", 0.001))
     }
     assert "noisy means" in by["budget"] and "true means" not in by["budget"]
     assert "true means" in by["sensitivity"] and "noisy means" not in by["sensitivity"]

@@ -29,6 +29,7 @@ from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
+from prepriv.recipes.step_rule import StepRule
 from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
@@ -72,7 +73,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     domain: Domain | None
     epsilon: float
     delta: float
-    steps: str | Sequence[Step | str]
+    steps: str | Sequence[Step | str] | StepRule
     learner: str | Learner
     threads: int | None
     memory: int | str | None
@@ -91,6 +92,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _learned(self, domain: Domain) -> None:
         """Set the fitted attributes that say what was learned."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn does; of a pipeline that `private` read also `steps__way`, `steps__share` and `steps__missing`."""
+        own = {
+            key.removeprefix("steps__"): params.pop(key) for key in list(params) if key.startswith("steps__")
+        }
+        super().set_params(**params)
+        if own and not isinstance(self.steps, StepRule):
+            raise ValueError(
+                f"steps__{next(iter(own))} is a setting of a pipeline that prepriv.private read; these steps are others"
+            )
+        if isinstance(self.steps, StepRule):
+            self.steps = self.steps.with_params(**own)
+        return self
 
     def plan(self, n: int | None = None) -> Plan:
         """Price and freeze the pipeline, without any data.

@@ -6,17 +6,16 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prepriv._arguments import choice
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
-from prepriv.payment import Sketch
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.fitted import Fitted, FittedPart
+from prepriv.preprocessing.sklearn_places import check_selectors, places_of
 from prepriv.preprocessing.sklearn_spec import class_path, spec_of
 from prepriv.recipes.own_fits import OwnFits, own_fits
-from prepriv.recipes.pipeline_ways import PAID_WAYS, PaidOption, PaidWay, PipelineWays
+from prepriv.recipes.pipeline_ways import PaidOption, PaidWay, PipelineWays
 from prepriv.recipes.sklearn_estimators import OtherLoss, nearest, read_estimator
 from prepriv.regressor import PrivateRegressor
 
@@ -147,7 +146,6 @@ def reading(
         domain.check_n(n)  # another number than the domain's is refused
         domain = declared
     epsilon, delta = check_budget(epsilon, delta)
-    choice("way", way, PAID_WAYS)
     steps = _flat(pipeline)
     if not steps or not hasattr(steps[-1], "predict"):
         raise ValueError(
@@ -160,22 +158,10 @@ def reading(
         raise ValueError(
             f"{type(last).__name__} alone has no transformers to keep: use {nearest(domain)}, the default"
         )
-    payment = Sketch(share)
-    if not payment.left_open:
-        if way not in ("auto", "sketch"):
-            raise ValueError(f"share is that of a sketch, and way={way!r}: leave share out")
-        way = "sketch"
-    domain = _without_dropped(before, domain)
+    told += _by_place(before[0], domain)
+    before, domain = _without_dropped(before, domain)
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
-    if not payment.left_open:
-        if fitted.way == "free":
-            raise ValueError(
-                f"share={share!r}: nothing here learns from rows, so there is nothing to pay for: leave share out"
-            )
-        fitted = replace(fitted, payment=payment)
-    ways = PipelineWays(
-        fitted, _own(before, domain), "auto" if fitted.way == "free" and way == "auto" else way, missing
-    )
+    ways = PipelineWays(fitted, _own(before, domain), way, missing, share)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
 
@@ -215,14 +201,15 @@ def private(
         Of the sketch, in mu squared, as for `Sketch`; a number asks for a sketch.
     missing : float, optional
         The largest share of records that miss a cell of a column: a claim of yours about the data, which the guarantee then rests on. None: not
-        declared, and nothing is paid for by sensitivity.
+        declared, and nothing is paid for by sensitivity. Refused where way or share asks for another way, which would not read it.
     ledger : path or URL, optional
         Charged by `fit`, before a cell is read. None: no cap holds.
 
     Returns
     -------
     PrivateClassifier or PrivateRegressor
-        Not fitted: `plan(n)` prices it, `fit(X, y)` runs it.
+        Not fitted: `plan(n)` prices it, `fit(X, y)` runs it. `get_params` has way, share and missing as `steps__way`, `steps__share` and
+        `steps__missing`; `set_params` and `sklearn.base.clone` keep to them.
 
     Raises
     ------
@@ -255,8 +242,7 @@ def private(
     """
     read = reading(pipeline, domain, epsilon=epsilon, delta=delta, n=n, way=way, share=share, missing=missing)
     made: type[PrivateEstimator] = PrivateClassifier if domain.target is None else PrivateRegressor
-    steps = read.ways.kept if read.ways.free else read.ways
-    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "steps": steps, "ledger": ledger}
+    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "steps": read.ways, "ledger": ledger}
     if read.class_weight is not None:
         options["class_weight"] = read.class_weight
     if read.loss is not None:
@@ -288,23 +274,49 @@ def _as_one(steps: list[Any]) -> Any:
     return Pipeline([(f"step{i}", step) for i, step in enumerate(steps)])
 
 
-def _without_dropped(steps: list[Any], domain: Domain) -> Domain:
-    """The domain without columns that a first ColumnTransformer drops, where it names its columns: no mechanism counts them then."""
-    first = steps[0]
-    by_place = list(domain.columns) == [
-        f"x{i}" for i in range(len(domain.columns))
-    ]  # of a matrix, which keeps its width
+def _without_dropped(steps: list[Any], domain: Domain) -> tuple[list[Any], Domain]:
+    """The same without the columns that a first ColumnTransformer drops: no mechanism counts them then. It names those that it keeps."""
+    first, names = steps[0], list(domain.columns)
+    by_place = names == [f"x{i}" for i in range(len(names))]  # of a matrix, which keeps its width
     if type(first).__name__ != "ColumnTransformer" or first.remainder != "drop" or by_place:
-        return domain
-    kept = set[str]()
-    for _, part, chosen in first.transformers:
-        listed = [chosen] if isinstance(chosen, str) else chosen
-        named = isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
-        if not named or (isinstance(part, str) and part == "drop"):
-            return domain
-        kept |= set(listed)
+        return steps, domain
+    class_path(type(first))  # that of scikit-learn exactly
+    at = {
+        label: [names[i] for i in places_of(chosen, domain.columns)]
+        for label, _, chosen in first.transformers
+    }
+    kept = {name for label, part, _ in first.transformers if part != "drop" for name in at[label]}
     columns = {name: column for name, column in domain.columns.items() if name in kept}
-    return replace(domain, columns=columns) if columns and kept <= set(domain.columns) else domain
+    if not columns or len(columns) == len(names):
+        return steps, domain
+    check_selectors([chosen for _, _, chosen in first.transformers], domain.columns)
+    named = [(label, part, at[label]) for label, part, _ in first.transformers if part != "drop"]
+    one = type(first)(**{**first.get_params(deep=False), "transformers": named})
+    return [one, *steps[1:]], replace(domain, columns=columns)
+
+
+def _by_place(first: Any, domain: Domain) -> tuple[str, ...]:
+    """A sentence on columns that a first ColumnTransformer takes by place, mask or type: which these are."""
+    if type(first).__name__ != "ColumnTransformer" or domain.is_ball:
+        return ()
+    names, found = list(domain.columns), list[str]()
+    for label, _, chosen in first.transformers:
+        listed = [chosen] if isinstance(chosen, str) else chosen
+        if (
+            callable(chosen)
+            or isinstance(chosen, slice)
+            or not all(isinstance(c, str) for c in _each(listed))
+        ):
+            found.append(
+                f"{label} takes {', '.join(names[i] for i in places_of(chosen, domain.columns)) or 'none'}"
+            )
+    if not found:
+        return ()
+    return (f"columns by place or by type are those of the domain, in its order: {'; '.join(found)}",)
+
+
+def _each(chosen: Any) -> list[Any]:
+    return [chosen] if isinstance(chosen, int) else list(chosen)
 
 
 def _opened(steps: list[Any]) -> list[Any]:
@@ -316,8 +328,8 @@ def _opened(steps: list[Any]) -> list[Any]:
 
 def _own(steps: list[Any], domain: Domain) -> OwnFits:
     """The transformers as steps of prepriv; after those at the start that learn nothing, where that helps."""
-    names, steps = list(domain.columns), _opened(steps)
-    found = own_fits(spec_of(_as_one(steps), names), domain)
+    steps = _opened(steps)
+    found = own_fits(spec_of(_as_one(steps), domain.columns), domain)
     if not found.closed:
         return found
     for i in range(len(steps) - 1, 0, -1):

@@ -140,6 +140,9 @@ def fitted_ops(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
 
 def _beside(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
     every = list(range(len(rows.columns)))
+    for mask in (p["width"] for p in spec["parts"] if "width" in p):
+        if mask != len(every):
+            raise ValueError(f"a ColumnTransformer has a mask of {mask} columns, and {len(every)} reach it")
     parts = [(p["part"], p.get("of", every), p["weight"]) for p in spec["parts"]]
     if "remainder" in spec:
         taken = {i for _, of, _ in parts for i in of}

@@ -142,7 +142,7 @@ class Fitted(Step):
         """
         if domain.is_ball or any(isinstance(c, Text) for c in domain.columns.values()):
             raise ValueError("a sketch needs declared columns, numbers and categories: no ball, no texts")
-        spec = spec_of(pipeline, list(domain.columns))
+        spec = spec_of(pipeline, domain.columns)
         learns = any(part.learns for part in parts_of(spec))
         step = cls(
             transformer=json.dumps(spec, sort_keys=True, allow_nan=False),

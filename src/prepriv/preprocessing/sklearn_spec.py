@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from prepriv._arguments import number
+from prepriv.columns import Column
 from prepriv.preprocessing.sklearn_not_taken import NOT_TAKEN
+from prepriv.preprocessing.sklearn_places import check_selectors, mask_of, places_of
 
 CONTAINERS = ("Pipeline", "ColumnTransformer", "FeatureUnion")
 _IGNORED = ("verbose", "n_jobs", "verbose_feature_names_out", "force_int_remainder_cols", "copy")
@@ -31,8 +33,9 @@ _SCORES = (
 )
 
 
-def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, Any]:
-    """An estimator of scikit-learn as plain data. columns: names of the columns that reach it, where they have names.
+def spec_of(estimator: Any, columns: Sequence[str] | Mapping[str, Column] | None = None) -> dict[str, Any]:
+    """An estimator of scikit-learn as plain data. columns: names of the columns that reach it, where they have names; with what is declared
+    about them, a selector by type is read, too.
 
     ValueError for a class or a parameter that has no form as plain data.
     """
@@ -41,16 +44,17 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
         why, instead = NOT_TAKEN[kind.__name__]
         raise ValueError(f"{kind.__name__} is not taken: {why}; use {instead}")
     path = class_path(kind)
+    check_values(estimator)
     if kind.__name__ == "Pipeline":
         if estimator.memory is not None:
             raise ValueError("memory= of a Pipeline keeps fits in files: leave it out")
         if getattr(estimator, "transform_input", None) is not None:
             raise ValueError("transform_input= of a Pipeline is not read: leave it out")
-        parts = []
-        for i, (_, step) in enumerate(estimator.steps):
+        parts: list[dict[str, Any]] = []
+        for _, step in estimator.steps:
             if step is None or (isinstance(step, str) and step == "passthrough"):
                 continue
-            parts.append(spec_of(step, columns if i == 0 else None))
+            parts.append(spec_of(step, None if parts else columns))
         return {"kind": path, "steps": parts}
     if kind.__name__ == "FeatureUnion":
         weights = dict(estimator.transformer_weights or {})
@@ -65,12 +69,13 @@ def spec_of(estimator: Any, columns: Sequence[str] | None = None) -> dict[str, A
         return {"kind": path, "parts": parts}
     if kind.__name__ == "ColumnTransformer":
         weights = dict(estimator.transformer_weights or {})
+        check_selectors([chosen for _, _, chosen in estimator.transformers], columns)
         parts = []
         for name, t, chosen in estimator.transformers:
-            at = _places(chosen, columns)
-            own = None if columns is None else [columns[i] for i in at]
-            part = t if isinstance(t, str) else spec_of(t, own)
-            parts.append({"part": part, "of": at, "weight": _weight(weights, name)})
+            at = places_of(chosen, columns)
+            part = t if isinstance(t, str) else spec_of(t, _some(columns, at))
+            mask = {} if columns is not None else mask_of(chosen)
+            parts.append({"part": part, "of": at, "weight": _weight(weights, name)} | mask)
         rest = estimator.remainder if isinstance(estimator.remainder, str) else spec_of(estimator.remainder)
         return {"kind": path, "parts": parts, "remainder": rest}
     return {
@@ -102,31 +107,21 @@ def class_path(kind: type) -> str:
     return f"{package}.{kind.__name__}"
 
 
-def _places(chosen: Any, columns: Sequence[str] | None) -> list[int]:
-    """The places of the columns that a part of a ColumnTransformer takes."""
-    if callable(chosen):
-        raise ValueError("a ColumnTransformer that selects columns by a function: name them")
-    if isinstance(chosen, str) or (isinstance(chosen, int) and not isinstance(chosen, bool)):
-        chosen = [chosen]
-    if isinstance(chosen, slice):
-        count = len(columns) if columns is not None else None
-        if count is None or any(isinstance(end, str) for end in (chosen.start, chosen.stop)):
-            raise ValueError("a slice of columns: name them")
-        return list(range(count))[chosen]
-    found = []
-    listed = list(chosen)
-    if listed and all(isinstance(c, bool | np.bool_) for c in listed):
-        return [i for i, taken in enumerate(listed) if taken]
-    for c in listed:
-        if isinstance(c, str):
-            if columns is None or c not in columns:
-                raise ValueError(f"a ColumnTransformer takes the column {c!r}, which does not reach it")
-            found.append(list(columns).index(c))
-        elif columns is not None and not -len(columns) <= int(c) < len(columns):
-            raise ValueError(f"a ColumnTransformer takes column {int(c)}, which does not reach it")
-        else:
-            found.append(int(c) % len(columns) if columns is not None else int(c))
-    return found
+def _some(columns: Sequence[str] | Mapping[str, Column] | None, at: Sequence[int]) -> Any:
+    """Those at these places, in their order."""
+    names = list(columns or ())
+    own = [names[i] for i in at if i < len(names)]
+    return None if columns is None else {n: columns[n] for n in own} if isinstance(columns, Mapping) else own
+
+
+def check_values(estimator: Any) -> None:
+    """ValueError for a value that scikit-learn itself would refuse at a fit, by its own table of allowed values."""
+    kind = type(estimator)
+    if hasattr(kind, "_parameter_constraints"):
+        try:
+            kind._validate_params(estimator)  # the class's own, whatever an instance was given by hand
+        except (TypeError, ValueError) as error:
+            raise ValueError(str(error)) from None
 
 
 def _plain(value: Any, what: str) -> Any:

@@ -20,6 +20,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.stochastic import PoissonSGD
+from prepriv.learners.sufficient_statistics import SufficientStatistics
 from prepriv.placed.checks import check_named, check_steps
 from prepriv.plans.plan import signal
 from prepriv.preprocessing.base import UNTOUCHED, Step, need_filled, need_n, walk
@@ -38,7 +39,7 @@ from prepriv.recipes.additive import additive_steps
 from prepriv.recipes.dpsgd_f import RECIPES
 from prepriv.recipes.fast import ONE_OUTPUT, SEVERAL, averaged, fast
 from prepriv.recipes.loss import auto_loss
-from prepriv.recipes.regression import regression
+from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
 from prepriv.recipes.weak import LATE, RECIPE_LEVEL, late_share, level, means_pay
 from prepriv.space import Space
@@ -97,6 +98,9 @@ def recipe(
     n = need_n(n)
     if isinstance(learner, LearnerRule):
         found, automatic = recipe(domain, n=n, epsilon=epsilon, delta=delta, steps=steps)
+        if isinstance(automatic, SufficientStatistics):  # of squared errors alone
+            s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+            automatic = regression_descent(domain, found, s)
         return found, learner.learner_for(automatic)
     if isinstance(steps, StepRule):
         steps = steps.steps_for(domain, n=n, epsilon=epsilon, delta=delta)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from prepriv._arguments import number
+from prepriv._arguments import choice, number
 from prepriv.domain import Domain
+from prepriv.payment import Sketch
 from prepriv.plans.plan import budget, settled
 from prepriv.plans.price import joint_factor
 from prepriv.preprocessing.base import Step, walk
@@ -64,14 +65,23 @@ class PaidOption:
 @dataclass(frozen=True, repr=False)
 class PipelineWays(StepRule):
     """The transformers of a pipeline in each way. fitted: as they are, on a sketch or free. own: as steps of prepriv. way: the one that was
-    asked for. missing: the declared share of records that miss a cell, None: not declared."""
+    asked for. missing: the declared share of records that miss a cell, None: not declared. share: of the sketch; a number asks for one."""
 
     fitted: Fitted
     own: OwnFits
     way: PaidWay = "auto"
     missing: float | None = None
+    share: float | str = "auto"
 
     def __post_init__(self) -> None:
+        choice("way", self.way, PAID_WAYS)
+        _ = Sketch(self.share)
+        if self.share != "auto" and self.way not in ("auto", "sketch"):
+            raise ValueError(f"share is that of a sketch, and way={self.way!r}: leave share out")
+        if self.share != "auto" and self.free:
+            raise ValueError(
+                f"share={self.share!r}: nothing here learns from rows, so there is nothing to pay for: leave share out"
+            )
         if self.missing is not None:
             number("missing", self.missing, at_least=0.0, at_most=1.0)
         imputes = any(isinstance(step, MeanImputer) for step in self.own.templates)
@@ -79,6 +89,11 @@ class PipelineWays(StepRule):
             raise ValueError(
                 "missing is read where a SimpleImputer fills means and each part has a step of prepriv: leave it out"
                 + (f" ({self.own.closed})" if self.own.closed else "")
+            )
+        if self.missing is not None and self.asked in ("budget", "sketch"):
+            asked = f"way={self.way!r}" if self.way != "auto" else f"share={self.share!r}"
+            raise ValueError(
+                f"{asked} fills no gap under a cap, so missing={self.missing!r} would not be read: leave missing out, or take way='sensitivity'"
             )
         if self.way != "auto" and self.free:
             raise ValueError(
@@ -95,6 +110,14 @@ class PipelineWays(StepRule):
         return f"PipelineWays({', '.join(part.name for part in self.own.parts)}; way={self.way!r})"
 
     @property
+    def asked(self) -> PaidWay:
+        """The way that was asked for; a share asks for a sketch."""
+        return self.way if self.share == "auto" else "sketch"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {"missing": self.missing, "share": self.share, "way": self.way}
+
+    @property
     def free(self) -> bool:
         """Whether nothing is paid."""
         return self.fitted.way == "free"
@@ -102,7 +125,8 @@ class PipelineWays(StepRule):
     @property
     def kept(self) -> tuple[Step, ...]:
         """The steps as the pipeline has them, shares left open."""
-        return (self.fitted, *_even(EVEN_LEVEL))
+        fitted = self.fitted if self.free else replace(self.fitted, payment=Sketch(self.share))
+        return (fitted, *_even(EVEN_LEVEL))
 
     def says(self, way: str) -> tuple[str, ...]:
         """How another answer the transformers give when they are paid for in this way."""
@@ -124,7 +148,7 @@ class PipelineWays(StepRule):
             """First what was asked for, then what noise leaves its meaning, then fits of its own, which are more accurate (docs/sketch.md)."""
             return (
                 not option.open,
-                option.way != self.way,
+                option.way != self.asked,
                 not option.enough,
                 option.way == "sketch",
                 option.factor,
@@ -135,7 +159,7 @@ class PipelineWays(StepRule):
     def chosen(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> PaidOption:
         """The way that is taken: the least noise among those with enough signal. ValueError where none is available."""
         found = self.options(domain, n=n, epsilon=epsilon, delta=delta)
-        asked = [option for option in found if self.way in ("auto", option.way)] or list(found)
+        asked = [option for option in found if self.asked in ("auto", option.way)] or list(found)
         if not any(option.open for option in asked):
             told = {option.way: option.why for option in asked}
             raise ValueError(

@@ -145,6 +145,17 @@ def regression_learner(
     if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
         longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
+    return _descent(space, s, moved=moved, bias=bias, d=d)
+
+
+def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> GradientDescent:
+    """The descent after these steps, whatever second moments would do there."""
+    *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
+    moved = any(not step.paid.leaves for step in steps)
+    return _descent(last, s, moved=moved, bias=BIAS * last.radius, d=last.d)
+
+
+def _descent(space: Space, s: float, *, moved: bool, bias: float, d: int) -> GradientDescent:
     reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), REACH * s / math.sqrt(d + 1)))
     lead = d if d < space.d else 0
     return GradientDescent(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from prepriv.domain import Domain
-from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, SquaredHinge
 from prepriv.learners.targets import Huber
-from prepriv.preprocessing.sklearn_spec import class_path
+from prepriv.preprocessing.sklearn_spec import check_values, class_path
 from prepriv.recipes.own_fits import no_effect
 from prepriv.recipes.step_rule import LearnerRule
 
@@ -19,6 +21,15 @@ CLASSIFIERS, REGRESSORS = (
     ("LogisticRegression", "SGDClassifier", "LinearSVC", "RidgeClassifier"),
     ("LinearRegression", "Ridge", "HuberRegressor"),
 )
+_MADE_UP, _FEW = 40, 5
+_FOR_ROWS: Mapping[str, Any] = {
+    "class_weight": None,
+    "max_iter": None,
+    "n_jobs": None,
+    "verbose": 0,
+    "random_state": 0,
+}
+"""Of the fit on made-up rows: settings that no other one forbids."""
 _SOLVING = frozenset(
     [
         "dual",
@@ -53,10 +64,7 @@ class OtherLoss(LearnerRule):
     loss: Any
 
     def learner_for(self, automatic: Learner) -> Learner:
-        try:
-            return replace(automatic, loss=self.loss)  # type: ignore[type-var]
-        except ValueError:  # the recipe's learner has a loss of its own
-            return GradientDescent(self.loss, steps=100, learning_rate=0.5, clip_norm=0.25)
+        return replace(automatic, loss=self.loss)  # type: ignore[type-var]
 
 
 def nearest(domain: Domain) -> str:
@@ -86,6 +94,7 @@ def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]
             f"default is {nearest(domain)}. Each costs the epsilon that it is given, and no sketch"
         )
     class_path(type(last))  # that class exactly
+    _check_known(last, numbers)
     params, defaults = last.get_params(deep=False), type(last)().get_params(deep=False)
     class_weight = params.pop("class_weight", None)
     loss, says = _loss_of(name, params)
@@ -105,6 +114,29 @@ def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]
     if without_effect:
         says += (no_effect(name, without_effect),)
     return loss, class_weight, says
+
+
+def _check_known(last: Any, numbers: bool) -> None:
+    """ValueError where scikit-learn itself would not fit with these settings: by its table of allowed values, and on a few made-up rows, for
+    those that do not go together."""
+    from sklearn.base import clone
+
+    check_values(last)
+    for_rows = {key: value for key, value in _FOR_ROWS.items() if key in type(last)().get_params(deep=False)}
+    if "max_iter" in for_rows and last.max_iter is not None:
+        for_rows["max_iter"] = min(last.max_iter, _FEW)
+    tried = clone(last).set_params(**for_rows)
+    x = np.column_stack([np.arange(_MADE_UP) % 7, np.arange(_MADE_UP) % 5]) / 7
+    y = np.arange(_MADE_UP) % 2
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            tried.fit(x, x[:, 0] if numbers else y)
+        except Exception as error:
+            told = (str(error).splitlines() or [""])[0]
+            raise ValueError(
+                f"{type(last).__name__}: scikit-learn does not take these settings: {told}"
+            ) from None
 
 
 def _same(one: Any, two: Any) -> bool:

@@ -8,6 +8,7 @@ ACCOUNT = ("tests/sketches/test_sketch_account.py", "-k")
 ESTIMATES = ("tests/sketches/test_sketch_estimates.py", "-k")
 FITTED = ("tests/preprocessing/test_fitted.py", "-k")
 OWN = ("tests/recipes/test_own_fits.py", "-k")
+SETTINGS = ("tests/recipes/test_pipeline_settings.py", "-k")
 ALONE = ("tests/description/test_sketch.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -202,5 +203,45 @@ MUTANTS: tuple[Mutant, ...] = (
         "    return noise(steps) / noise(",
         "    return 1.0 + 0.0 * noise(steps) / noise(",
         (*OWN, "a_fit_of_its_own_is_taken"),
+    ),
+    Mutant(
+        "settings that do not go together in scikit-learn are taken",
+        "our own: only single values are looked at",
+        "recipes/sklearn_estimators.py",
+        "            tried.fit(x, x[:, 0] if numbers else y)\n",
+        "            pass\n",
+        (*SETTINGS, "go_together"),
+    ),
+    Mutant(
+        "values that scikit-learn does not know are taken",
+        "our own: LinearSVC(loss='log_loss') trained with a loss that nobody asked for",
+        "preprocessing/sklearn_spec.py",
+        '    if hasattr(kind, "_parameter_constraints"):\n',
+        "    if False:\n",
+        (*SETTINGS, "values_of_transformers"),
+    ),
+    Mutant(
+        "a declared cap of gaps is accepted and not read",
+        "our own: missing= beside way='budget'",
+        "recipes/pipeline_ways.py",
+        'self.asked in ("budget", "sketch"):',
+        "self.asked in ():",
+        (*SETTINGS, "cap_that_nobody"),
+    ),
+    Mutant(
+        "a mask of too few columns takes what it covers",
+        "our own: scikit-learn refuses it, and the last columns are silently left out",
+        "preprocessing/sklearn_places.py",
+        'mask["width"] != len(columns)',
+        "False",
+        (*SETTINGS, "does_not_decide"),
+    ),
+    Mutant(
+        "a share of a pipeline is forgotten when it is set",
+        "our own: set_params changes a setting, and the plan stays",
+        "recipes/pipeline_ways.py",
+        "replace(self.fitted, payment=Sketch(self.share))",
+        "self.fitted",
+        (*SETTINGS, "clones_keep"),
     ),
 )
