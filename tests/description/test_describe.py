@@ -289,3 +289,36 @@ def test_a_printed_description_is_a_line_for_each_number():
     assert lines[0].startswith("ε = 1 at δ = 1e-06, replace-one, n = 1,000") and lines[2].startswith(
         "age: mean: "
     )
+
+
+def test_dates_are_printed_as_dates_and_times_as_times():
+    """In JSON they stay numbers, and the form is named."""
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 600, 4000), unit="D")
+    people = pd.DataFrame({"seen": days.strftime("%Y-%m-%d"), "at": "13:30", "sex": "f"})
+    columns = {
+        "seen": Numeric("2021-01-01", "2022-12-31", written="date"),
+        "at": Numeric("8:00", "20:00", written="time"),
+        "sex": Categorical(["f"]),
+    }
+    for by in (None, "sex"):
+        found = prepriv.describe(people, Domain(columns), epsilon=4.0, by=by)
+        of = found.columns if by is None else found.groups["f"].columns
+        seen, at = of["seen"], of["at"]
+        assert str(seen.mean).startswith("2021-") and str(seen.quantiles[0.5]).startswith("2021-")
+        assert seen.mean.texts[1] <= seen.mean.texts[0] <= seen.mean.texts[2]
+        assert (
+            "days" in str(seen.deviation) and str(at.mean).startswith("13:") and "hours" in str(at.deviation)
+        )
+        assert "2021-01-01" in to_html(found)
+        told = json.loads(json_text(found))["columns"]["seen"]
+        assert told["written"] == "date" and isinstance(told["mean"]["value"], float)
+
+
+def test_what_is_cut_keeps_both_halves_of_its_interval():
+    """A count far below zero is not known to be zero."""
+    cut = Estimate.around(-40.0, 20.0).within(0, math.inf)
+    assert (cut.value, cut.low, cut.high) == (0.0, 0.0, 20.0)
+    share = Estimate.around(1.3, 0.1).within(0, 1)
+    assert (share.value, round(share.low, 9), share.high) == (1.0, 0.9, 1.0)
+    assert Estimate.around(0.5, 0.2).within(0, 1) == Estimate.around(0.5, 0.2)

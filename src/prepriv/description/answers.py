@@ -52,6 +52,7 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.tables.encoding import Table
+from prepriv.tables.written import span_of
 
 POINTS = 4097  # of the grid on which a quantile is chosen
 _BLOCK = 2**14
@@ -265,7 +266,8 @@ class Asker:
         if q.kind == "covariance":
             return self._covariance(q, found[g], piece)
         if piece[0] == "quantile":
-            return _scaled(self._quantile(q, piece, g), column.low, column.high - column.low)
+            found = _scaled(self._quantile(q, piece, g), column.low, column.high - column.low)
+            return found.read_as(column.written)
         return self._of_moments(q, g, found[g], piece, column)
 
     def _rows(self, q: Asked, g: int) -> Estimate:
@@ -296,10 +298,10 @@ class Asker:
         if q.kind == "sum":
             return made.sum(middle, reach)
         if q.kind == "mean":
-            return _scaled(made.mean, middle, reach)
+            return _scaled(made.mean, middle, reach).read_as(column.written)
         if q.kind == "variance":
             return _scaled(made.variance, 0.0, reach**2)
-        return _scaled(made.spread, 0.0, reach)
+        return _scaled(made.spread, 0.0, reach).read_as(span_of(column.written))
 
     def _covariance(self, q: Asked, total: Floats, piece: Piece) -> Estimate:
         a, b, c, d = total.tolist()

@@ -56,6 +56,7 @@ from prepriv.placed.checks import check_domain
 from prepriv.runs.admit import admit
 from prepriv.tables.encoding import Table, encode, encode_labels, with_source
 from prepriv.tables.units import by_unit
+from prepriv.tables.written import span_of
 
 QUANTILES = (0.25, 0.5, 0.75)
 _BINS = 20
@@ -430,17 +431,22 @@ class _Asker:
         mean, spread = moments.mean, moments.spread
         return NumericSummary(
             moments.missing,
-            Estimate(*(middle + width / 2 * x for x in (mean.value, mean.low, mean.high))),
-            Estimate(*(width / 2 * x for x in (spread.value, spread.low, spread.high))),
+            Estimate(*(middle + width / 2 * x for x in (mean.value, mean.low, mean.high))).read_as(
+                column.written
+            ),
+            Estimate(*(width / 2 * x for x in (spread.value, spread.low, spread.high))).read_as(
+                span_of(column.written)
+            ),
             found,
             tuple((column.low + width * edges).tolist()),
             counts,
+            column.written,
         )
 
     @staticmethod
     def _scaled(e: Estimate, column: Numeric) -> Estimate:
         width = column.high - column.low
-        return Estimate(*(column.low + width * x for x in (e.value, e.low, e.high)))
+        return Estimate(*(column.low + width * x for x in (e.value, e.low, e.high))).read_as(column.written)
 
     def correlations(
         self, rows: Table, moments: Mapping[str, Moments], n: float

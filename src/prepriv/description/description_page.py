@@ -17,8 +17,9 @@ from prepriv.description.estimates import Estimate
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
-from prepriv.guarantees.printed import exact, measured, up
+from prepriv.guarantees.printed import exact, up
 from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
+from prepriv.tables.written import DATES, spelled
 
 _WIDE, _TALL = 420, 150
 
@@ -69,7 +70,7 @@ def _summary(summary: NumericSummary | CategoricalSummary) -> dict[str, Any]:
         "deviation": _plain(summary.deviation),
         "quantiles": {f"{q:g}": _plain(e) for q, e in summary.quantiles.items()},
         "histogram": {"edges": list(summary.edges), "counts": [_plain(e) for e in summary.counts]},
-    }
+    } | ({} if summary.written == "number" else {"written": summary.written})
 
 
 def to_html(d: Description) -> str:
@@ -80,7 +81,6 @@ def to_html(d: Description) -> str:
     return page.from_string(source).render(
         style=Markup(page_style()),
         d=d,
-        measured=measured,
         look=look,
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
@@ -165,8 +165,14 @@ def picture(name: str, summary: NumericSummary | CategoricalSummary) -> str:
         ]
     parts.append(stroke(20, 10 + _TALL, 20 + _WIDE, 10 + _TALL))
     for at in (0, len(counts) // 2, len(counts)):
-        parts.append(label(20 + at * width, 26 + _TALL, f"{edges[at]:.4g}", "middle"))
+        parts.append(label(20 + at * width, 26 + _TALL, _edge(edges[at], summary.written), "middle"))
     return svg(f"histogram of {name}", _WIDE + 40, _TALL + 36, parts)
+
+
+def _edge(x: float, written: str) -> str:
+    """An end of a bin: of a column of dates the day."""
+    said = spelled(float(math.floor(x)) if written in DATES else x, written)
+    return said if isinstance(said, str) else f"{said:.4g}"
 
 
 def _lying(title: str, counts: Sequence[tuple[str, Estimate]]) -> str:

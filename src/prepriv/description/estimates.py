@@ -8,13 +8,14 @@ Proof: docs/proofs/describe.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from prepriv._arrays import Floats
 from prepriv._rounding import UP
 from prepriv.guarantees.printed import measured
+from prepriv.tables.written import TIMES, spelled
 
 PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
 IN_GROUPS = (
@@ -39,17 +40,22 @@ class Estimate:
     low, high : float
         They hold what would be seen without noise, with a chance of at least 95 %, the noise being all that is random;
         nan where nothing can be said.
+    written : str, default "number"
+        How it is printed: as cells of a column are written (`prepriv.Numeric`), or as a number of "days" or "hours".
 
     Examples
     --------
     >>> from prepriv.description.estimates import Estimate
     >>> print(Estimate(500.0, 490.0, 510.0))
     500 (95 %: 490 to 510)
+    >>> print(Estimate(18628.2, 18600.1, 18650.9, written="date"))
+    2021-01-01 (95 %: 2020-12-04 to 2021-01-24)
     """
 
     value: float
     low: float
     high: float
+    written: str = field(default="number", kw_only=True)
 
     @staticmethod
     def around(value: float, half: float) -> Estimate:
@@ -57,8 +63,18 @@ class Estimate:
         return Estimate(value, value - half, value + half)
 
     def within(self, low: float, high: float) -> Estimate:
-        """The same where the number is known to lie between low and high."""
-        return Estimate(*(float(min(max(x, low), high)) for x in (self.value, self.low, self.high)))
+        """The same where the number is known to lie between low and high. An estimate outside is moved to the nearest of them,
+        and both halves of its interval with it: what was cut at both ends would be a point, as if nothing were unknown."""
+        value = min(max(self.value, low), high)
+        ends = (
+            min(self.low, value - (self.value - self.low)),
+            max(self.high, value + (self.high - self.value)),
+        )
+        return Estimate(float(value), *(float(min(max(x, low), high)) for x in ends))
+
+    def read_as(self, written: str) -> Estimate:
+        """The same, printed otherwise."""
+        return replace(self, written=written)
 
     @property
     def error(self) -> float:
@@ -71,8 +87,20 @@ class Estimate:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "too few to say"
-        value, low, high = measured(self.value, self.low, self.high)
+        value, low, high = self.texts
         return f"{value} (95 %: {low} to {high})"
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """The number and the ends as they are printed: rounded to what their distance allows, the ends outward."""
+        value, low, high = self.value, self.low, self.high
+        if self.written not in TIMES or not all(map(math.isfinite, (value, low, high))):
+            shown, *ends = measured(value, low, high)
+            return (shown if self.written == "number" else f"{shown} {self.written}", *ends)  # type: ignore[return-value]
+        step = {True: 1.0, False: 24.0 * 60}[self.written != "time" and high - low >= 2]  # days, or minutes
+        step = 60.0 if self.written == "time" else step
+        found = (round(value * step), math.floor(low * step), math.ceil(high * step))
+        return tuple(str(spelled(x / step, self.written)) for x in found)  # type: ignore[return-value]
 
 
 def short_number(x: float) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, diff
 from prepriv.description.look import multiplier
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
 from prepriv.domain import Domain
+from prepriv.tables.written import span_of
 
 _MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first
 
@@ -100,18 +102,20 @@ def of_groups(plan: AskedPlan, asker: Asker) -> dict[str, GroupSummary]:
                 continue
             told = {q: asker.in_group(q, g) for q in plan.questions if q.columns == (name,)}
             if isinstance(column, Numeric):
-                columns[name] = _numeric({q.kind if q.level is None else q.level: e for q, e in told.items()})
+                by_kind = {q.kind if q.level is None else q.level: e for q, e in told.items()}
+                columns[name] = _numeric(by_kind, column.written)
             else:
                 columns[name] = CategoricalSummary(next(iter(told.values())))
         found[group] = GroupSummary(asker.in_group(plan.questions[0], g), columns)
     return found
 
 
-def _numeric(told: Mapping[object, object]) -> NumericSummary:
+def _numeric(told: Mapping[Any, object], written: str) -> NumericSummary:
     quantiles = {q: e for q, e in told.items() if isinstance(q, float) and isinstance(e, Estimate)}
     missing, mean, deviation = (told[kind] for kind in ("missing", "mean", "deviation"))
     histogram = told["histogram"]
-    return NumericSummary(missing, mean, deviation, quantiles, histogram.edges, histogram.counts)  # type: ignore[arg-type,attr-defined]
+    counted = histogram.edges, histogram.counts  # type: ignore[attr-defined]
+    return NumericSummary(missing, mean, deviation, quantiles, *counted, written)  # type: ignore[arg-type]
 
 
 def of_all(plan: AskedPlan, asker: Asker) -> tuple[Estimate, dict[str, Summary]]:
@@ -155,11 +159,14 @@ def summary_of(column: Numeric, moments: Moments, counts: Sequence[float], noise
     mean, spread = moments.mean, moments.spread
     return NumericSummary(
         moments.missing,
-        Estimate(*(middle + reach * x for x in (mean.value, mean.low, mean.high))),
-        Estimate(*(reach * x for x in (spread.value, spread.low, spread.high))),
+        Estimate(*(middle + reach * x for x in (mean.value, mean.low, mean.high))).read_as(column.written),
+        Estimate(*(reach * x for x in (spread.value, spread.low, spread.high))).read_as(
+            span_of(column.written)
+        ),
         {},
         tuple(edges.tolist()),
         tuple(count_estimate(c, noise) for c in counts),
+        column.written,
     )
 
 

@@ -14,6 +14,7 @@ class NumericSummary:
     """What is said about a numeric column, in its own units. edges: (bins + 1,); counts: one for each bin.
 
     missing: share of rows. mean, deviation, quantiles: of the cells that are not gaps, clamped to the declared bounds.
+    written: how cells say their number.
     """
 
     missing: Estimate
@@ -22,6 +23,7 @@ class NumericSummary:
     quantiles: dict[float, Estimate]
     edges: tuple[float, ...]
     counts: tuple[Estimate, ...]
+    written: str = "number"
 
 
 @dataclass(frozen=True)

@@ -60,22 +60,28 @@ def places(x: float, after: int = 4) -> str:
     return f"{Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-after), ROUND_CEILING):f}"
 
 
-def measured(value: float, low: float, high: float, *deviations: float) -> tuple[str, ...]:
+def measured(
+    value: float, low: float, high: float, *deviations: float, digits: int = 2, shift: int = 0
+) -> tuple[str, ...]:
     """A measured number, the ends of its interval and its standard deviations, to two digits of half the interval's width.
 
-    The ends are rounded outward, deviations up.
+    The ends are rounded outward, deviations up. digits: one for those who read a sentence, not a table. shift: 2 for percentages.
 
     >>> measured(0.510812, 0.17463, 0.84671), measured(48211.7, 47950.2, 48480.9)
     (('0.51', '0.17', '0.85'), ('48,210', '47,950', '48,490'))
     >>> measured(-0.001, -0.11, 0.11)
     ('0.00', '-0.11', '0.11')
+    >>> measured(0.835, 0.811, 0.8573, digits=1, shift=2)
+    ('84', '81', '86')
     """
     half, largest = (high - low) / 2, max(abs(x) for x in (value, low, high, *deviations))
     if not (1e-9 < half < math.inf and largest < 1e12):  # nothing is left out of a number without an error
-        return f"{value:,.6g}", down(low), up(high), *(up(x) for x in deviations)
-    unit = Decimal(1).scaleb(math.floor(math.log10(half)) - 1)
+        ends = down(low * 10**shift), up(high * 10**shift), *(up(x * 10**shift) for x in deviations)
+        return f"{value * 10**shift:,.6g}", *ends
+    unit = Decimal(1).scaleb(math.floor(math.log10(half)) - digits + 1)
     modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
-    return tuple(f"{Decimal(repr(float(x))).quantize(unit, mode) + 0:,f}" for x, mode in modes)  # + 0: no -0
+    rounded = [Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 for x, mode in modes]  # no -0
+    return tuple(f"{x:,f}" for x in rounded)
 
 
 def plain(x: float | None) -> float | str | None:

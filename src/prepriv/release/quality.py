@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv._text import printable
+from prepriv.guarantees.printed import measured
 
 _MOST = 5  # classes, or groups, that are named: the lowest
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
@@ -42,10 +43,10 @@ class Share:
     def __str__(self) -> str:
         if self.value is None:
             return "unknown"
-        low, high = (self.value if end is None else end for end in (self.low, self.high))
-        digits = 0 if high - low > 0.02 else 1
-        said = f"{100 * self.value:.{digits}f}"
-        return said if low == high else f"{said} ({100 * low:.{digits}f} to {100 * high:.{digits}f})"
+        if self.low is None or self.high is None or self.low == self.high:
+            return f"{100 * self.value:.1f}"
+        value, low, high = measured(self.value, self.low, self.high, digits=1, shift=2)
+        return f"{value} ({low} to {high})"
 
     @property
     def floor(self) -> float:
@@ -141,10 +142,11 @@ class Quality:
             yield f"How far predictions are off was not measured, or cannot be said beside the noise, on {self.where}."
             return
         if self.error is not None:
-            ends = (
-                "" if self.error_ends is None else f" ({self.error_ends[0]:.3g} to {self.error_ends[1]:.3g})"
-            )
-            yield f"Predictions are off by {self.error:.3g}{ends} (root mean squared error), measured on {self.where}."
+            off = f"{self.error:.3g}"
+            if self.error_ends is not None:
+                off, low, high = measured(self.error, *self.error_ends)
+                off += f" ({low} to {high})"
+            yield f"Predictions are off by {off} (root mean squared error), measured on {self.where}."
             if self.mean_error is not None:
                 yield f"Always predicting the mean would be off by {self.mean_error:.3g}."
             if self.error_bound is not None:

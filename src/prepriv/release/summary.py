@@ -8,11 +8,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from prepriv._text import printable
+from prepriv.columns import Numeric, bounds_in_words
 from prepriv.domain import Domain
 from prepriv.guarantees.in_words import promise
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
 from prepriv.release.quality import Quality, Share, to_do
+from prepriv.tables.written import DATES, span_of
 
 if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
@@ -139,10 +141,22 @@ def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:
     return ", ".join(map(printable, names[:most])) + more
 
 
+def _of_target(target: Numeric) -> str:
+    """What is predicted, and between which bounds: of dates as dates."""
+    what = "a time" if target.written == "time" else "a date" if target.written in DATES else "a number"
+    said = f"{what} from {bounds_in_words(target)}"
+    unit = span_of(target.written)
+    return (
+        said
+        if unit == "number"
+        else f"{said}, as a number of {unit}{' since 1970-01-01' if unit == 'days' else ''}"
+    )
+
+
 def _predicts(domain: Domain) -> Iterator[str]:
     label = f"`{printable(domain.label)}`" if domain.label else "the label"
     if domain.target is not None:
-        what = f"{label}, a number from {domain.target.low:g} to {domain.target.high:g},"
+        what = f"{label}, {_of_target(domain.target)},"
     elif 0 < len(domain.classes) <= _NAMED:
         *first, last = (f'"{printable(str(c))}"' for c in domain.classes)
         what = f"{label} ({', '.join(first)} or {last})"

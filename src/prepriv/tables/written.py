@@ -89,6 +89,15 @@ def spelled(number: float, written: str) -> str | float:
     return at.date().isoformat() if number.is_integer() else at.isoformat(" ", "minutes")
 
 
+def span_of(written: str) -> str:
+    """The unit of differences of such a column, as `Estimate` prints it: "number" where they have none.
+
+    >>> span_of("dmy"), span_of("time"), span_of("comma")
+    ('days', 'hours', 'number')
+    """
+    return {"time": "hours"}.get(written, "days" if written in DATES else "number")
+
+
 def _separated(form: re.Pattern[str], cell: str) -> float:
     found = form.fullmatch(cell)
     if found is None:
