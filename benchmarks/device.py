@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from prepriv.engines import Threads, Torch
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Softmax
 
 CLASSES, REPEATS = 10, 9
@@ -39,7 +39,7 @@ def main() -> None:
     for size in arguments.sizes:
         n, d = map(int, size.split("x"))
         x, y = 0.1 * rng.standard_normal((n, d)), rng.integers(0, CLASSES, n)
-        weights, grid = 0.01 * rng.standard_normal((d + 1, CLASSES)), Grid.of(5.0, 0.7, n, fine=False)
+        weights, grid = 0.01 * rng.standard_normal((d + 1, CLASSES)), IntegerGrid.of(5.0, 0.7, n, fine=False)
         engines = (Threads(2), Torch(arguments.device))
         (here, slow), (there, fast) = (measured(e, grid, x, y, weights) for e in engines)
         same = "the same bits" if (here == there).all() else "OTHER BITS"

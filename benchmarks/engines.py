@@ -22,7 +22,7 @@ from distributed import Client, LocalCluster
 from prepriv import Domain
 from prepriv.engines import Dask, Threads
 from prepriv.engines.dask_start import CLOSED
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.placed.rows import Mapped
@@ -49,7 +49,7 @@ def held(engine, n: int, d: int):
     block = np.random.default_rng(1).standard_normal((4096, d))
     block *= 5 / np.linalg.norm(block, axis=1, keepdims=True)
     blocks = [(block[: min(256, n - at)], np.arange(min(256, n - at)) % 2, at) for at in range(0, n, 256)]
-    return engine.room(Grid.of(5.1, 1.0, n, fine=False), n, d).load(blocks, n, 1.0)
+    return engine.room(IntegerGrid.of(5.1, 1.0, n, fine=False), n, d).load(blocks, n, 1.0)
 
 
 def pass_seconds(rows, repeat: int, rank: float = 50) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 
 from prepriv.engines import Threads
 from prepriv.exact.gradient_sum import QuantizedRows, clipped_residuals
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Softmax
 
 N, D, K = 60_000, 784, 10
@@ -83,7 +83,7 @@ def coarse_pass(rng, product):
     targets, weights = rng.integers(0, K, N), rng.integers(-(2**30), 2**30, (D, K))
     across, shifted = limbs_of(weights, 4), x.view(np.uint8) ^ 128
     sums = [x[at : at + BLOCK].sum(axis=0, dtype=np.int32) for at in range(0, N, BLOCK)]
-    grid = replace(Grid.of(5.1, 1.0, N, fine=False), x_bits=7, r_bits=12, norm=600, clip=2**14)
+    grid = replace(IntegerGrid.of(5.1, 1.0, N, fine=False), x_bits=7, r_bits=12, norm=600, clip=2**14)
 
     def once() -> np.ndarray:
         total, down = np.zeros((D, K)), across.sum(axis=0, dtype=np.int32)
@@ -135,7 +135,7 @@ def kernels() -> None:
     rows = rng.standard_normal((N, D))
     rows *= 5 / np.linalg.norm(rows, axis=1, keepdims=True)
     blocks = [(rows[at : at + 4096], rng.integers(0, K, min(4096, N - at)), at) for at in range(0, N, 4096)]
-    held = Threads(1).room(Grid.of(5.1, 1.0, N, fine=False), N, D).load(blocks, N, 1.0)
+    held = Threads(1).room(IntegerGrid.of(5.1, 1.0, N, fine=False), N, D).load(blocks, N, 1.0)
     at = 0.1 * rng.standard_normal((D + 1, K))
     with held.gradient_sum(Softmax()) as total:
         print("a whole pass as it is:", seconds(lambda: total(at)), flush=True)

@@ -23,7 +23,7 @@ from scipy.linalg import hadamard
 
 from prepriv.engines import Threads
 from prepriv.exact.gradient_sum import QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Logistic
 from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.release.model import Model
@@ -93,7 +93,7 @@ def watched(command: list[str]) -> tuple[float, float]:
 
 def passes(n: int, d: int, memory: str, repeat: int, threads: int | None) -> float:
     """Median seconds of a gradient pass over n rows of d features that live where `memory` allows."""
-    room = Threads(threads, memory).room(Grid.of(5.1, 1.0, n, fine=False), n, d)
+    room = Threads(threads, memory).room(IntegerGrid.of(5.1, 1.0, n, fine=False), n, d)
     block = np.random.default_rng(1).standard_normal((4096, d))
     block *= 5 / np.linalg.norm(block, axis=1, keepdims=True)
     targets = np.arange(4096) % 2
@@ -137,7 +137,7 @@ def made_again(n: int, m: int) -> None:
         return np.trunc(z, out=z)
 
     def room(rows: int):
-        return QuantizedRows(Grid.of(5.1, 1.0, n, fine=False), rows, COLUMNS + m, 1.0, threads=1)
+        return QuantizedRows(IntegerGrid.of(5.1, 1.0, n, fine=False), rows, COLUMNS + m, 1.0, threads=1)
 
     def again(block: np.ndarray) -> None:
         room(len(block)).fill(0, step.transform(block.astype(np.float64)), np.zeros(len(block), int))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Softmax
 
 K = 10
@@ -22,7 +22,7 @@ K = 10
 def seconds(n: int, d: int, repeat: int = 5) -> float:
     """Least processor time of one pass over n x d: what others do on the machine adds to it, never takes away."""
     rng = np.random.default_rng(0)
-    rows = QuantizedRows(Grid.of(math.hypot(5.0, 1.0), 1.0, n, fine=False), n, d, 1.0)
+    rows = QuantizedRows(IntegerGrid.of(math.hypot(5.0, 1.0), 1.0, n, fine=False), n, d, 1.0)
     for start in range(0, n, 1000):
         x = rng.random((min(1000, n - start), d), dtype=np.float32)
         rows.fill(start, x * np.float32(5 / math.sqrt(d)), np.arange(start, start + len(x)) % K)

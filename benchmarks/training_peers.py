@@ -28,13 +28,13 @@ Pass = Callable[[], object]
 def ours(x: Any, y: Any, k: int, *, fine: bool, poisson: bool = False) -> Pass:
     """An exact clipped gradient sum over all rows, or over as many Poisson batches as the peers take steps."""
     from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-    from prepriv.exact.grid import Grid
+    from prepriv.exact.grid import IntegerGrid
     from prepriv.learners.losses import Softmax
     from prepriv.mechanisms.lattice_noise import poisson_threshold
     from prepriv.mechanisms.noise import NoiseSource
 
     n, d = x.shape
-    rows = QuantizedRows(Grid.of(math.hypot(5.0, 1.0), 1.0, n, fine=fine), n, d, 1.0)
+    rows = QuantizedRows(IntegerGrid.of(math.hypot(5.0, 1.0), 1.0, n, fine=fine), n, d, 1.0)
     for start in range(0, n, 1000):
         rows.fill(start, x[start : start + 1000].astype(np.float64), y[start : start + 1000])
     weights = np.random.default_rng(1).standard_normal((d + 1, k)) * 0.1

@@ -13,7 +13,6 @@ import prepriv
 
 PACKAGE = Path(prepriv.__file__).parent
 ALLOWED = {
-    "Grid": "of `prepriv.mechanisms`, a public name; that of `exact` is what rows are integers on, in one file of its own",
     "ADJACENCIES": "of domains and of ledgers, in one meaning; the ledger imports nothing of the package",
 }
 

@@ -21,14 +21,14 @@ from prepriv.audit.sensitivity_draws import Draws
 from prepriv.engines import Dask, EngineError, NoRoom, Threads
 from prepriv.engines import dask_cluster as module
 from prepriv.exact.gradient_sum import QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners import Huber, SufficientStatistics
 from prepriv.learners.losses import Softmax
 from prepriv.learners.stochastic import FixedBatchSGD
 from prepriv.plans.plan import make_plan
 
 N, D = 5000, 7
-GRID = Grid.of(5.1, 0.7, N, fine=False)
+GRID = IntegerGrid.of(5.1, 0.7, N, fine=False)
 
 
 @pytest.fixture(scope="module")

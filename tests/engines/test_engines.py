@@ -20,11 +20,11 @@ import prepriv
 from prepriv.engines.local import MappedZeros, NoRoom, Threads, free_memory, memory_bytes
 from prepriv.estimators import RowsOnDisk
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Softmax
 from prepriv.ledger import Ledger
 
-GRID = Grid.of(5.1, 0.7, 10**4, fine=False)
+GRID = IntegerGrid.of(5.1, 0.7, 10**4, fine=False)
 
 
 def open_files():
@@ -42,7 +42,7 @@ def open_files():
 def test_rows_in_a_file_give_the_bits_of_rows_in_memory(rng, fine, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     n, d = 5000, 7
-    grid = Grid.of(5.1, 0.7, n, fine=fine)
+    grid = IntegerGrid.of(5.1, 0.7, n, fine=fine)
     x, y = rng.standard_normal((n, d)), rng.integers(-1, 3, n)
     blocks = [(x[at : at + 256], y[at : at + 256], at) for at in range(0, n, 256)]
     sums = []

@@ -9,7 +9,7 @@ import prepriv
 from prepriv.cli import run
 from prepriv.engines import EngineError, Threads, Torch
 from prepriv.engines import torch_device as module
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Logistic, Softmax
 from prepriv.ledger import Ledger
 
@@ -56,7 +56,7 @@ def test_torch_gives_the_integers_of_numpy(rng, fine, loss, outputs, device, mon
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("this machine has no GPU")
     n, d = 5000, 7
-    grid = Grid.of(5.1, 0.7, n, fine=fine)
+    grid = IntegerGrid.of(5.1, 0.7, n, fine=fine)
     x, y = 2 * rng.standard_normal((n, d)), rng.integers(-1, max(outputs, 2), n)
     x[::97] = np.nan
     blocks = [(x[at : at + 256], y[at : at + 256], at) for at in range(0, n, 256)]

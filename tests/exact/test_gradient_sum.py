@@ -10,7 +10,7 @@ import pytest
 
 from prepriv.exact.ball import row_sum
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, _parts, block_rows
-from prepriv.exact.grid import _BLOCK, Grid
+from prepriv.exact.grid import _BLOCK, IntegerGrid
 from prepriv.learners.loss_arrays import row_max
 from prepriv.learners.losses import (
     Hinge,
@@ -24,7 +24,7 @@ from prepriv.learners.losses import (
 
 def filled(x, targets, radius, clip, *, fine=False, bias=1.0, block=256, declared=None):
     n, d = x.shape
-    rows = QuantizedRows(Grid.of(math.hypot(radius, bias), clip, declared or n, fine=fine), n, d, bias)
+    rows = QuantizedRows(IntegerGrid.of(math.hypot(radius, bias), clip, declared or n, fine=fine), n, d, bias)
     for start in range(0, n, block):
         rows.fill(start, x[start : start + block], targets[start : start + block])
     return rows
@@ -96,7 +96,7 @@ def test_grid_leaves_room_for_every_sum():
     for n in (1, 10, 60_000, 10**7, 10**9):
         for radius, clip in ((0.1, 1e-3), (5.1, 1.0), (1e4, 30.0)):
             for fine in (False, True):
-                grid = Grid.of(radius, clip, n, fine=fine)
+                grid = IntegerGrid.of(radius, clip, n, fine=fine)
                 assert grid.block * grid.clip <= 2**53
                 assert (n + 1) * grid.clip < 2**62
                 assert grid.norm <= (2**24 if fine else 2**15 - 1)
@@ -125,7 +125,7 @@ def test_the_jump_of_a_rounded_norm_costs_no_more_than_one_coordinate(rng, d, le
     n, h = 200_000, 2.0**-10
     a = rng.integers(-60, 61, (n, d))
     b = np.clip(a + rng.integers(-1, 2, (n, d)), -60, 60)
-    grid = Grid(x_bits=10, r_bits=40, norm=2**15, clip=2**15, fine=True)
+    grid = IntegerGrid(x_bits=10, r_bits=40, norm=2**15, clip=2**15, fine=True)
     held = []
     for ints in (a, b):
         rows = QuantizedRows(grid, n, d, 0.0)
@@ -165,7 +165,7 @@ def test_subset_of_rows_is_the_sum_over_those_rows(rng):
 
 def test_too_many_records_are_refused():
     with pytest.raises(ValueError, match="too many"):
-        Grid.of(5.0, 1.0, 10**16, fine=True)
+        IntegerGrid.of(5.0, 1.0, 10**16, fine=True)
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 9, 33, 100])
@@ -184,7 +184,7 @@ def test_a_row_has_the_same_bits_in_any_block_and_memory_order(rng, outputs):
 def test_blocks_stay_within_what_adds_up_exactly():
     for d in (1, 10, 100, 785, 5000, 10**5):
         for fine in (False, True):
-            largest = Grid.of(5.0, 1.0, 1000, fine=fine).block
+            largest = IntegerGrid.of(5.0, 1.0, 1000, fine=fine).block
             for rows, threads in ((0, 1), (300, 2), (10_000, 8), (10**6, 2)):
                 assert 64 <= block_rows(d, largest, rows, threads) <= largest
 
@@ -215,7 +215,7 @@ def test_absurd_declarations_do_not_overflow(rng):
 
 @pytest.mark.parametrize("weight", [math.inf, -math.inf, math.nan, 1e300, 1e155])
 def test_absurd_weights_end_in_a_sum_and_not_in_an_error(weight, rng):
-    rows = QuantizedRows(Grid.of(1.5, 1.0, 50, fine=False), 50, 3, 1.0)
+    rows = QuantizedRows(IntegerGrid.of(1.5, 1.0, 50, fine=False), 50, 3, 1.0)
     rows.fill(0, rng.standard_normal((50, 3)) / 4, rng.integers(0, 2, 50))
     weights = np.zeros((4, 2))
     weights[1, 0] = weight

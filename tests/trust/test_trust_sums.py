@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners.losses import Hinge, HuberisedHinge, LeastSquares, Logistic, Softmax, SquaredHinge
 from prepriv.mechanisms.gaussian_sum import GaussianSum, coarsen
 from prepriv.mechanisms.noise import NoiseSource
@@ -16,7 +16,7 @@ from prepriv.mechanisms.session import NoisySession
 
 
 def quantized(x, y, radius, clip):
-    rows = QuantizedRows(Grid.of(math.hypot(radius, 1.0), clip, len(x), fine=False), *x.shape, 1.0)
+    rows = QuantizedRows(IntegerGrid.of(math.hypot(radius, 1.0), clip, len(x), fine=False), *x.shape, 1.0)
     rows.fill(0, x, y)
     return rows
 

@@ -12,7 +12,7 @@ from engines.clusters import cluster, released
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.engines import Threads, Torch
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.learners import GradientDescent, Logistic, PoissonSGD, SufficientStatistics
 from prepriv.learners.losses import Softmax
 from prepriv.plans.plan import make_plan
@@ -38,7 +38,7 @@ def test_the_sums_of_units_are_those_of_one_thread(engines, rng, part, monkeypat
     sizes = rng.integers(0, 9, 200)
     sizes[[0, 50, -1]] = 0, 100, 0
     n = int(sizes.sum())
-    grid = Grid.of(5.1, 2.0, len(sizes), fine=False)
+    grid = IntegerGrid.of(5.1, 2.0, len(sizes), fine=False)
     x, y = 2 * rng.standard_normal((n, D)), rng.integers(-1, K, n)
     blocks = [(x[at : at + 256], y[at : at + 256], at) for at in range(0, n, 256)]
     weights, index = rng.standard_normal((D + 1, K)), rng.permutation(len(sizes))[:70]

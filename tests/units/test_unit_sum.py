@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prepriv.exact.gradient_sum import QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.exact.unit_sum import UnitRows, _unit_norms
 from prepriv.learners.losses import Hinge, Softmax
 from prepriv.learners.sufficient_statistics import _Products
@@ -18,7 +18,7 @@ K = 3  # classes
 
 
 def held(x, labels, sizes, clip, radius=5.0, threads=1):
-    grid = Grid.of(math.hypot(radius, 1.0), clip, max(len(sizes), 1), fine=False)
+    grid = IntegerGrid.of(math.hypot(radius, 1.0), clip, max(len(sizes), 1), fine=False)
     rows = UnitRows(grid, np.asarray(sizes, dtype=np.int64), x.shape[1], 1.0, threads=threads)
     rows.fill(0, x, labels)
     return rows

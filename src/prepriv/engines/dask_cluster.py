@@ -23,7 +23,7 @@ from prepriv._quiet import silent
 from prepriv.engines.engine import Block, EngineError, NoRoom, Portable, Sums
 from prepriv.engines.local import memory_shown, rows_size
 from prepriv.exact.gradient_sum import QuantizedRows, ScoreLoss
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.exact.unit_sum import UnitRows
 
 _ROWS = 256  # of a block of a table: parts are whole blocks
@@ -45,7 +45,7 @@ class Dask:
     def __deepcopy__(self, memo: Any) -> Dask:  # clones of an estimator use one client
         return self
 
-    def room(self, grid: Grid, n: int, d: int) -> DaskRoom:
+    def room(self, grid: IntegerGrid, n: int, d: int) -> DaskRoom:
         """Memory on the workers for n declared rows of d features."""
         client = self.client
         if getattr(client, "status", None) != "running":
@@ -85,7 +85,7 @@ class DaskRoom:
     """Memory on the workers. memory: 0, since whatever can be read again is read there, not kept here."""
 
     client: Any
-    grid: Grid
+    grid: IntegerGrid
     d: int
     note: str | None = None
     memory: int = 0
@@ -225,7 +225,7 @@ class DaskRows:
         self,
         client: Any,
         run: str,
-        grid: Grid,
+        grid: IntegerGrid,
         shape: tuple[int, int],
         made: Sequence[Any],
         cuts: Sequence[int],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv.exact.gradient_sum import ScoreLoss
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 
 Block: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], int]
 """Rows (b, d), their class indices (b,), -1 for one that contributes nothing, and the number of the first."""
@@ -49,7 +49,7 @@ class Sums(Protocol):
 class Held(Protocol):
     """Rows that an engine holds, as a learner sees them."""
 
-    grid: Grid
+    grid: IntegerGrid
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,5 +83,5 @@ class Room(Protocol):
 class Engine(Protocol):
     """Asked once for each run, before its charge."""
 
-    def room(self, grid: Grid, n: int, d: int) -> Room:
+    def room(self, grid: IntegerGrid, n: int, d: int) -> Room:
         """Room for n declared rows of d features. EngineError, NoRoom among them, where there is none."""

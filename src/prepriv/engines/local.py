@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import shown
 from prepriv.engines.engine import Block, NoRoom
 from prepriv.exact.gradient_sum import QuantizedRows
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.exact.unit_sum import UnitRows
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -38,7 +38,7 @@ class Threads:
     threads: int | None = None
     memory: int | str | None = None
 
-    def room(self, grid: Grid, n: int, d: int) -> LocalRoom:
+    def room(self, grid: IntegerGrid, n: int, d: int) -> LocalRoom:
         """Space in memory or in a file, which is reserved in full."""
         memory, size = memory_bytes(self.memory), rows_size(grid, n, d)
         if size <= memory:
@@ -58,7 +58,7 @@ THREADS = Threads()
 class LocalRoom:
     """In memory, or in a file."""
 
-    grid: Grid
+    grid: IntegerGrid
     d: int
     threads: int | None
     memory: int
@@ -188,7 +188,7 @@ def scratch_folder() -> str:
     return tempfile.gettempdir()
 
 
-def rows_size(grid: Grid, n: int, d: int) -> int:
+def rows_size(grid: IntegerGrid, n: int, d: int) -> int:
     """Bytes of n rows of d features, with their norms and labels."""
     return n * ((d + 1) * (4 if grid.fine else 2) + 8) + 3 * _PAGE
 

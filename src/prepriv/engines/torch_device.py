@@ -15,7 +15,7 @@ from prepriv._arguments import shown
 from prepriv.engines.engine import Block, EngineError, Sums
 from prepriv.engines.local import LocalRoom, Threads
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows, ScoreLoss, weights_to_grid
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 
 _CHUNK = 2**25  # bytes of float64 rows that are multiplied at a time, at least one block
 
@@ -32,7 +32,7 @@ class Torch:
     device: str = "cpu"
     memory: int | str | None = None
 
-    def room(self, grid: Grid, n: int, d: int) -> TorchRoom:
+    def room(self, grid: IntegerGrid, n: int, d: int) -> TorchRoom:
         """Memory on this machine, and a device that multiplies without rounding."""
         place = _device(self.device)
         if not _is_exact(place):

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from prepriv._kinds import is_ours
 from prepriv._quiet import silent
 from prepriv.exact.ball import row_sum
-from prepriv.exact.grid import EXACT, MARGIN, Grid
+from prepriv.exact.grid import EXACT, MARGIN, IntegerGrid
 
 _CACHE = 1 << 19  # bytes of float64 rows that stay in the cache of one core beside what they were made from
 _BLOCKS_A_THREAD = 3  # at least, where rows are added up by several threads
@@ -49,7 +49,7 @@ class QuantizedRows:
 
     def __init__(
         self,
-        grid: Grid,
+        grid: IntegerGrid,
         n: int,
         d: int,
         bias: float,
@@ -88,7 +88,7 @@ class QuantizedRows:
         return GradientSum(self, loss, threads=threads or self.threads)
 
 
-def weights_to_grid(weights: NDArray[np.float64], grid: Grid) -> tuple[NDArray[np.float64], int]:
+def weights_to_grid(weights: NDArray[np.float64], grid: IntegerGrid) -> tuple[NDArray[np.float64], int]:
     """Weights as integers and their bits: so fine that every product sum with a row stays exact.
 
     By Cauchy-Schwarz each partial sum is at most norm(row) * norm(column). Truncation shrinks norms.
@@ -107,7 +107,7 @@ def _row_norms(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(squares, out=squares)
 
 
-def _clip(residual: NDArray[np.float64], norms: NDArray[Any], grid: Grid) -> None:
+def _clip(residual: NDArray[np.float64], norms: NDArray[Any], grid: IntegerGrid) -> None:
     """Residuals (b, K) to integers, in place, with norm(residual) * norm(row) <= grid.clip for every record."""
     scale = _row_norms(residual)
     np.maximum(scale, 1e-250, out=scale)
@@ -127,7 +127,7 @@ def clipped_residuals(
     scores: NDArray[np.float64],
     targets: NDArray[Any],
     norms: NDArray[Any],
-    grid: Grid,
+    grid: IntegerGrid,
     bits: int,
     loss: ScoreLoss,
 ) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ MARGIN = 2.0**-40  # float rounding of norms is below 2^-48; every comparison le
 
 
 @dataclass(frozen=True)
-class Grid:
+class IntegerGrid:
     """How rows and residuals become integers: x = x_int * 2^-x_bits, residual = r_int * 2^-r_bits.
 
     norm: bound on the integer norm of a row, bias feature included. clip: bound on the integer norm of one
@@ -31,7 +31,7 @@ class Grid:
     fine: bool
 
     @staticmethod
-    def of(radius: float, clip: float, n: int, *, fine: bool) -> Grid:
+    def of(radius: float, clip: float, n: int, *, fine: bool) -> IntegerGrid:
         """The finest grid that keeps a block's product sum below 2^52 and the whole sum below 2^61."""
         block = FINE_BLOCK if fine else _BLOCK
         x_bits = math.floor(math.log2((2**23 if fine else 2**15 - 2) / radius))
@@ -40,7 +40,7 @@ class Grid:
         r_bits = math.floor(math.log2(2.0**room / clip)) - x_bits - 1
         if r_bits < 4:
             raise ValueError(f"{n} records are too many for one exact gradient sum")
-        return Grid(x_bits, r_bits, norm, math.floor(clip * 2.0 ** (x_bits + r_bits)), fine)
+        return IntegerGrid(x_bits, r_bits, norm, math.floor(clip * 2.0 ** (x_bits + r_bits)), fine)
 
     @property
     def block(self) -> int:

@@ -23,7 +23,7 @@ from prepriv.exact.gradient_sum import (
     clipped_residuals,
     residuals_of,
 )
-from prepriv.exact.grid import MARGIN, Grid
+from prepriv.exact.grid import MARGIN, IntegerGrid
 
 _Numbers = NDArray[np.int64]
 _CELLS = 2**20  # of rows whose products are taken at a time
@@ -40,7 +40,7 @@ class UnitRows(QuantizedRows):
 
     def __init__(
         self,
-        grid: Grid,
+        grid: IntegerGrid,
         sizes: _Numbers,
         d: int,
         bias: float,

@@ -20,7 +20,7 @@ from prepriv._arrays import Floats
 from prepriv._rounding import DOWN, FAR_UP, UP
 from prepriv.adjacency import Adjacency
 from prepriv.engines.engine import Held
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.guarantees.loss_distribution import Part
@@ -106,7 +106,7 @@ class Run:
             raise ValueError("source: batches of a private run cannot be drawn from a test source")
         return source
 
-    def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: Grid, n: int) -> Floats:
+    def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: IntegerGrid, n: int) -> Floats:
         """A sum of gradients with noise, in gradient units. sensitivity: in steps of the grid."""
         return self.total("gradient", self.noise_multiplier, total, sensitivity, grid, n)
 
@@ -116,7 +116,7 @@ class Run:
         noise_multiplier: float,
         total: NDArray[np.int64],
         sensitivity: int,
-        grid: Grid,
+        grid: IntegerGrid,
         n: int,
     ) -> Floats:
         """A sum over records with noise of another multiplier, under its name."""
@@ -234,9 +234,9 @@ class Learner(abc.ABC):
         """The bound on one record's gradient that holds: clip_norm, or the loss's own if that is smaller."""
         return min(self.clip_norm, self.loss.gradient_norm(self.row_norm(radius), self.weight_bound))
 
-    def grid(self, radius: float, n: int, incoming: RowShift) -> Grid:
+    def grid(self, radius: float, n: int, incoming: RowShift) -> IntegerGrid:
         """The integer grid of rows and residuals: fine where moved rows would pay for coarse rounding."""
-        return Grid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
+        return IntegerGrid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
 
     @abc.abstractmethod
     def premise(self, n: int) -> str:
@@ -338,7 +338,7 @@ class Learner(abc.ABC):
         for event in self.once(noise_multiplier, setting):
             check_room(event.name, self.whole(setting, grid), event.noise_multiplier, largest)
 
-    def whole(self, setting: Setting, grid: Grid) -> int:
+    def whole(self, setting: Setting, grid: IntegerGrid) -> int:
         """How far a sum of clipped gradients of all rows moves between neighbours, at most, in steps of the grid."""
         return math.ceil(float(self.reach(setting)) * self.unit(setting) * 2.0**-grid.exponent * FAR_UP)
 

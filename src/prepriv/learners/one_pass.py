@@ -19,7 +19,7 @@ from prepriv._arrays import Floats
 from prepriv._rounding import DOWN, FAR_UP
 from prepriv.adjacency import n_is_public
 from prepriv.engines.engine import Held
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.guarantees.iteration import Passes, random_stopping
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.printed import down, exact, up
@@ -177,7 +177,7 @@ class OnePassSGD(StochasticLearner):
         floats = 2.0**-48 * self.batch_size * (1.0 + self.weight_bound / (self.learning_rate * clip))
         return 2.0 * (gradient + math.sqrt(coordinates) * unit + floats) * (1 + 1e-6)
 
-    def _reach(self, grid: Grid) -> float:
+    def _reach(self, grid: IntegerGrid) -> float:
         """What one record moves the iterate by: in the account and in the run this very number."""
         return self.learning_rate / self.batch_size * grid.clip * 2.0**grid.exponent
 

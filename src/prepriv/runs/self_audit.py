@@ -23,7 +23,7 @@ from prepriv.adjacency import n_is_public
 from prepriv.domain import TARGET_STEPS
 from prepriv.engines.engine import Held, Sums
 from prepriv.exact.gradient_sum import QuantizedRows, ScoreLoss
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import down, up
 from prepriv.learners.row_mean import RowSum
@@ -166,7 +166,7 @@ class CanaryRun:
         self._evidence = np.zeros(canaries)
         self._squares, self._sums = 0.0, 0
 
-    def _quantized(self, grid: Grid) -> QuantizedRows:
+    def _quantized(self, grid: IntegerGrid) -> QuantizedRows:
         """The canaries as integers: coordinate 0 steers, then one for each of a group."""
         made = QuantizedRows(grid, self.count, _GROUP + 1, 0.0)
         labels = np.where(self.coins, *self.canary.labels)
