@@ -13,12 +13,12 @@ import numpy as np
 
 from prepriv.columns import Column, Numeric
 
-Declared = Sequence[str] | Mapping[str, Column] | None
+_Columns = Sequence[str] | Mapping[str, Column] | None
 _STORED = {True: ("float64", "float32", "int64", "int32"), False: ("object", "str", "category")}
 """How a frame may store a column: of numbers, and of categories."""
 
 
-def places_of(chosen: Any, columns: Declared) -> list[int]:
+def places_of(chosen: Any, columns: _Columns) -> list[int]:
     """The places of the columns that a part takes. columns: those that reach it, None where they have no names."""
     if callable(chosen):
         names = list(columns or ())
@@ -39,7 +39,7 @@ def _listed(chosen: Any) -> list[Any]:
     return [chosen] if isinstance(chosen, str | int | np.integer) else list(chosen)
 
 
-def _place(c: Any, columns: Declared) -> int:
+def _place(c: Any, columns: _Columns) -> int:
     if isinstance(c, str):
         if columns is None or c not in columns:
             raise ValueError(f"a ColumnTransformer takes the column {c!r}, which does not reach it")
@@ -63,7 +63,7 @@ def mask_of(chosen: Any) -> dict[str, int]:
     return {"width": len(listed)} if listed and all(isinstance(c, bool | np.bool_) for c in listed) else {}
 
 
-def _of_slice(chosen: slice, columns: Declared) -> list[int]:
+def _of_slice(chosen: slice, columns: _Columns) -> list[int]:
     """Of a slice of places, or of names, whose last one it takes, as a frame does."""
     if columns is None:
         raise ValueError("a slice of columns that are not the declared ones: list their places")
@@ -79,7 +79,7 @@ def _of_slice(chosen: slice, columns: Declared) -> list[int]:
     return list(range(first, last + 1))
 
 
-def selected(chosen: Any, columns: Declared) -> list[str]:
+def selected(chosen: Any, columns: _Columns) -> list[str]:
     """The declared columns that a `make_column_selector` takes: numbers are numbers, and categories are texts, objects and categories alike.
 
     ValueError for any other function, and where it tells numbers apart that are declared alike.
@@ -123,7 +123,7 @@ def _hits(chosen: Any, setting: str, name: str, column: Column) -> bool:
     return True in found
 
 
-def check_selectors(chosen: Sequence[Any], columns: Declared) -> None:
+def check_selectors(chosen: Sequence[Any], columns: _Columns) -> None:
     """ValueError where two selectors by type take one column of categories, which a frame's way to store it would tell apart."""
     taken = set[str]()
     for one in chosen:
