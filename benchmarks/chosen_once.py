@@ -1,7 +1,9 @@
 """The recipe of version 0.2 and that of today, part by part, on the development tables: accuracy, AUC or macro-F1, log loss.
 
-    python benchmarks/chosen_once.py [--data FOLDER] [--half choose] [--tables NAME ...] [--epsilon 0.1 0.3 1 4] [--seeds 3] [--parts]
-    python benchmarks/chosen_once.py --from FILE ...     the tables of runs again; what FILE holds is not run again
+    python benchmarks/chosen_once.py [--data FOLDER] [--half choose] [--tables NAME ...] [--epsilon 0.1 0.3 1 4] [--adjacency replace-one] [--seeds 6] [--parts]
+    python benchmarks/chosen_once.py --from FILE ...     the tables of runs again
+
+Every result is a line of `--out`. What that file holds is not run again, so a run that was stopped (`--minutes`) goes on where it was. Small tables come first.
 
 Each cell is one split of a table at one budget. Rows are encoded by the library, once for each choice of steps, whose noise has the same keys. Every
 learner then trains on them at the whole budget. Training is simulated in float32: three runs each, in which all learners have the same noise (that of
@@ -34,6 +36,7 @@ import numpy as np
 import pandas as pd
 from development import HALVES, NAMES, Development, load
 from recipe import measures
+from scipy import stats
 
 import prepriv
 from prepriv.learners.gradient_descent import GradientDescent
@@ -50,6 +53,7 @@ from prepriv.tables.encoding import encode
 DELTA = 1e-5
 TESTED, RUNS = 4000, 3  # test rows that are read; simulated runs of a cell
 MEASURED = ["accuracy", "AUC or F1", "log loss"]
+SAID = (("accuracy", 100, 2), ("AUC or F1", 1, 4), ("log loss", 1, 4))  # in points; digits
 STEPS = ("0.2", "mean", "level", "now")
 LEARNERS = ("0.2", "late", "few", "now")
 WHOLE = (("0.2", "0.2"), ("now", "now"))
@@ -225,27 +229,45 @@ def run(args: argparse.Namespace) -> None:
         done = pd.read_json(args.out, lines=True)
         there = set(zip(done["table"], done["adjacency"], done["epsilon"], done["seed"]))
     names = args.tables or [n for n in NAMES if HALVES[n] in args.half]
-    for seed, name in itertools.product(range(args.seeds), names):
-        wanted = [e for e in args.epsilon if (name, args.adjacency, e, seed) not in there]
-        if not wanted or time.perf_counter() - start > 60 * args.minutes:
+    cells = [(name, seed) for name in by_size(names, args.data, args.most) for seed in range(args.seeds)]
+    for name, seed in cells:
+        wanted = [
+            (adjacency, e)
+            for adjacency, e in itertools.product(args.adjacency, args.epsilon)
+            if (name, adjacency, e, seed) not in there
+        ]
+        if not wanted:
             continue
-        dev = (
-            texts(args.data, seed, args.most)
-            if name == "sms texts"
-            else load(name, args.data, seed, args.most)
-        )
+        dev = loaded(name, args.data, seed, args.most)
         if dev is None:
             continue
-        dev = replace(dev, test=(dev.test[0][:TESTED], dev.test[1][:TESTED]))
         facts = {"table": name, "half": dev.half, "n": len(dev.train[1]), "seed": seed}
-        for epsilon in wanted:
-            rows = list(cell(dev, epsilon, args.adjacency, args.parts, args.library, seed))
-            more = facts | {"adjacency": args.adjacency, "epsilon": epsilon}
+        for adjacency, epsilon in wanted:
+            if time.perf_counter() - start > 60 * args.minutes:
+                return
+            rows = list(cell(dev, epsilon, adjacency, args.parts, args.library, seed))
+            more = facts | {"adjacency": adjacency, "epsilon": epsilon}
             with args.out.open("a") as file:
                 file.writelines(json.dumps(more | row) + "\n" for row in rows)
 
 
-def show(paths: list[Path]) -> None:
+def loaded(name: str, data: Path, seed: int, most: int | None) -> Development | None:
+    """One split of a table, and at most TESTED of its other rows."""
+    dev = texts(data, seed, most) if name == "sms texts" else load(name, data, seed, most)
+    return dev and replace(dev, test=(dev.test[0][:TESTED], dev.test[1][:TESTED]))
+
+
+def by_size(names: list[str], data: Path, most: int | None) -> list[str]:
+    """Tables that are there, those of few rows, columns and classes first."""
+    size = {}
+    for name in names:
+        dev = loaded(name, data, 0, most)
+        if dev is not None:
+            size[name] = len(dev.train[1]) * dev.domain().space.d * dev.classes
+    return sorted(size, key=size.__getitem__)
+
+
+def show(paths: list[Path], csv: Path | None = None) -> None:
     """Means over tables, differences from version 0.2 with standard errors over tables, and each table that lost or gained."""
     rows = pd.concat([pd.read_json(path, lines=True) for path in paths])
     rows["what"] = rows["steps"] + " / " + rows["learner"]
@@ -262,29 +284,74 @@ def show(paths: list[Path]) -> None:
             change = now - old
             said = [
                 f"{f * now[c].mean():.{d}f} ({f * change[c].mean():+.{d}f} ± {f * change[c].sem():.{d}f})"
-                for c, f, d in (("accuracy", 100, 2), ("AUC or F1", 1, 4), ("log loss", 1, 4))
+                for c, f, d in SAID
             ]
             print(
                 f"| {half} | {adjacency} | {epsilon:g} | {runs} | {what} | {' | '.join(said)} | {now['passes'].mean():.0f} |"
             )
-    print(
-        "\n| table | adjacency | ε | s | runs | change of accuracy | of AUC or macro-F1 | of log loss |\n|---|---|---|---|---|---|---|---|"
-    )
-    both = rows[rows["what"].isin(["0.2 / 0.2", "now / now"])]
-    for (half, table, adjacency, epsilon), at in both.groupby(["half", "table", "adjacency", "epsilon"]):
-        pairs = at.pivot_table(index="seed", columns="what", values=MEASURED)
-        if pairs.isna().any().any() or len(pairs) < 2:
+    pairs = paired(rows[rows["what"].isin(["0.2 / 0.2", "now / now"])])
+    if csv is not None:
+        pairs.round(5).to_csv(csv, index=False)
+    compared(pairs)
+
+
+def paired(rows: pd.DataFrame) -> pd.DataFrame:
+    """A line for each table, adjacency and ε: before, now, and the change of each measure with its standard error over the splits.
+
+    Both recipes have the same splits and noise, so the error of a change is that of the paired differences.
+    """
+    found = []
+    for (half, table, adjacency, epsilon), at in rows.groupby(["half", "table", "adjacency", "epsilon"]):
+        runs = at.pivot_table(index="seed", columns="what", values=MEASURED).dropna()
+        if len(runs) < 2 or runs.shape[1] < 2 * len(MEASURED):
             continue
-        change = pairs.xs("now / now", axis=1, level="what") - pairs.xs("0.2 / 0.2", axis=1, level="what")
-        mean, error = change.mean(), change.sem()
-        if any(abs(mean[c]) > 2 * error[c] for c in MEASURED):
+        line = {"half": half, "table": table, "adjacency": adjacency, "epsilon": epsilon}
+        line |= {"s": at["s"].mean(), "runs": len(runs)}
+        for measure in MEASURED:
+            old, now = (runs[measure][f"{of} / {of}"] for of in ("0.2", "now"))
+            line |= {f"{measure}, before": old.mean(), f"{measure}, now": now.mean()}
+            line |= {f"{measure}, change": (now - old).mean(), f"{measure}, error": (now - old).sem()}
+        found.append(line)
+    return pd.DataFrame(found)
+
+
+def compared(pairs: pd.DataFrame) -> None:
+    """How many changes are beyond two of their standard errors, how many chance alone would show, and every cell that lost."""
+    better, worse, same, chance = 0, 0, 0, 0.0
+    lost: list[tuple[float, str]] = []
+    for _, line in pairs.iterrows():
+        t = {}
+        for (measure, _, _), sign in zip(SAID, (1, 1, -1), strict=True):
+            mean, error = line[f"{measure}, change"], line[f"{measure}, error"]
+            t[measure] = 0.0 if mean == 0 else sign * mean / error if error > 0 else sign * mean * math.inf
+            same += mean == 0
+            chance += 0.0 if mean == 0 else float(stats.t.sf(2, line["runs"] - 1))
+        better += sum(value > 2 for value in t.values())
+        worse += sum(value < -2 for value in t.values())
+        if min(t.values()) < -2:
             said = [
-                f"{f * mean[c]:+.{d}f} ± {f * error[c]:.{d}f}"
-                for c, f, d in zip(MEASURED, (100, 1, 1), (2, 4, 4))
+                f"{f * line[f'{c}, change']:+.{d}f} ± {f * line[f'{c}, error']:.{d}f}" + "*" * (t[c] < -2)
+                for c, f, d in SAID
             ]
-            print(
-                f"| {table} ({half}) | {adjacency} | {epsilon:g} | {at['s'].iloc[0]:.0f} | {len(pairs)} | {' | '.join(said)} |"
+            p = stats.t.sf(-min(t.values()), line["runs"] - 1)
+            lost.append(
+                (
+                    float(p),
+                    f"| {line['table']} ({line['half']}) | {line['adjacency']} | {line['epsilon']:g} | {line['s']:.0f} "
+                    f"| {line['runs']} | {' | '.join(said)} | {p:.4f} |",
+                )
             )
+    tables, compared = pairs["table"].nunique(), len(MEASURED) * len(pairs)
+    print(
+        f"\n{tables} tables, {len(pairs)} cells, {compared} comparisons, {same} of them without any change. Beyond two standard "
+        f"errors: {better} better, {worse} worse; of changes that are none, chance alone would put {chance:.0f} on each side."
+    )
+    print(
+        f"A single comparison is a loss at level .05 after all of them were looked at (Bonferroni) where p < {0.05 / compared:.5f}.\n\n"
+        "| table | adjacency | ε | s | runs | change of accuracy | of AUC or macro-F1 | of log loss | least p |\n|---|---|---|---|---|---|---|---|---|"
+    )
+    for _, said in sorted(lost):
+        print(said)
 
 
 def main() -> None:
@@ -295,8 +362,13 @@ def main() -> None:
     parser.add_argument("--half", nargs="*", default=["choose", "report"])
     parser.add_argument("--tables", nargs="*", choices=[*NAMES, "sms texts"])
     parser.add_argument("--epsilon", type=float, nargs="*", default=[0.1, 0.3, 1.0, 4.0])
-    parser.add_argument("--adjacency", choices=("replace-one", "add-or-remove-one"), default="replace-one")
-    parser.add_argument("--seeds", type=int, default=3, help="splits of a table, each with noise of its own")
+    parser.add_argument(
+        "--adjacency",
+        nargs="*",
+        choices=("replace-one", "add-or-remove-one"),
+        default=["replace-one", "add-or-remove-one"],
+    )
+    parser.add_argument("--seeds", type=int, default=6, help="splits of a table, each with noise of its own")
     parser.add_argument("--most", type=int, default=4000, help="training rows that are kept")
     parser.add_argument("--parts", action="store_true", help="every choice of steps and of a learner")
     parser.add_argument(
@@ -306,12 +378,13 @@ def main() -> None:
         "--minutes", type=float, default=math.inf, help="stop after so many; goes on where it stopped"
     )
     parser.add_argument("--out", type=Path, default=Path("chosen_once.jsonl"))
+    parser.add_argument("--csv", type=Path, help="every table, before and now, with standard errors")
     parser.add_argument("--from", dest="shown", type=Path, nargs="*")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     if args.shown is None:
         run(args)
-    show(args.shown or [args.out])
+    show(args.shown or [args.out], args.csv)
 
 
 if __name__ == "__main__":

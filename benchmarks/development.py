@@ -7,6 +7,7 @@ is not there is left out. In alphabetical order of their names the tables fall a
 
 from __future__ import annotations
 
+import functools
 import gzip
 import importlib
 import zipfile
@@ -251,12 +252,17 @@ def declared(rows: pd.DataFrame) -> dict[str, Any]:
     return columns
 
 
+@functools.cache
+def _source(name: str, data: Path) -> Rows:
+    return SOURCES[name]() if name in SOURCES else IN_FOLDER[name](data)
+
+
 def load(name: str, data: Path | None = None, seed: int = 0, most: int | None = None) -> Development | None:
     """A table by name, or None where its package or file is missing. most: training rows that are kept."""
     if name in IMAGES:
         return _images(name, data, most)
     try:
-        rows, y = SOURCES[name]() if name in SOURCES else IN_FOLDER[name](data or Path("nowhere"))
+        rows, y = _source(name, data or Path("nowhere"))
     except (ImportError, FileNotFoundError):
         return None
     rows = rows.reset_index(drop=True)

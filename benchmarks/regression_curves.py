@@ -1,6 +1,7 @@
 """`PrivateRegressor` with and without curves beside boosting without privacy: R² on rows held out.
 
     python benchmarks/regression_curves.py --tables reported
+    python benchmarks/regression_curves.py --logarithm      tables whose target is positive: as it is, and its logarithm (`Numeric(log=True)`)
 
 Four columns: `steps="auto"` (a line), `steps="curves"` (curves where there is signal for them), least squares with a small ridge and
 scikit-learn's histogram boosting, both without privacy. (epsilon, 1e-5), replace-one. A quarter of the rows is held out; mean over splits. Real records are of
@@ -180,6 +181,34 @@ def one(table: Callable[[int], Made], seed: int) -> list[float]:
     return found
 
 
+def logarithm(runs: int) -> None:
+    """R² of the number, R² of its logarithm and the median error relative to the number, as it is → its logarithm learned."""
+    print("| table | ε | R² | R² of logarithms | median relative error |\n|---|---|---|---|---|")
+    for name, table in {**CHOSEN, **REPORTED}.items():
+        x, y, columns, target = table(0)
+        if name.startswith("made") or target[0] < 0 or y.min() <= 0:
+            continue
+        for epsilon in (0.3, 1.0, 4.0):
+            every = []
+            for seed in range(runs):
+                x, y, columns, target = table(seed)
+                order = np.random.default_rng(seed).permutation(len(y))
+                train, test = order[: len(y) * 3 // 4], order[len(y) * 3 // 4 :]
+                low = 10 ** np.floor(np.log10(y.min())) if target[0] == 0 else target[0]
+                for declared in (Numeric(*target), Numeric(low, target[1], log=True)):
+                    reg = prepriv.PrivateRegressor(
+                        Domain(columns, target=declared), epsilon=epsilon, delta=DELTA
+                    )
+                    p = reg.fit(x.iloc[train], y[train]).predict(x.iloc[test])
+                    a, b = np.log(y[test]), np.log(np.maximum(p, low))
+                    r2 = [1 - np.square(u - v).mean() / v.var() for u, v in ((p, y[test]), (b, a))]
+                    every.append([*r2, np.median(np.abs(p - y[test]) / y[test])])
+            found = np.array(every).reshape(runs, 2, 3)
+            mean, error = found.mean(axis=0), (found[:, 1] - found[:, 0]).std(axis=0, ddof=1) / np.sqrt(runs)
+            cells = [f"{a:.3f} → {b:.3f} ({e:.3f})" for a, b, e in zip(*mean, error, strict=True)]
+            print(f"| {name} | {epsilon:g} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main() -> None:
     """One line a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -187,8 +216,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--json", type=Path, help="where runs are kept, and read again")
+    parser.add_argument("--logarithm", action="store_true")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.logarithm:
+        return logarithm(arguments.runs)
     tables = CHOSEN if arguments.tables == "chosen" else REPORTED
     kept = json.loads(arguments.json.read_text()) if arguments.json and arguments.json.exists() else {}
     print("| table | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " | ridge | boosting |")

@@ -4,6 +4,12 @@
     python benchmarks/regression_floor.py --tables reported    the others
     python benchmarks/regression_floor.py --way descent        GradientDescent on scaled columns in place of steps="auto"; huber, quantile, moments
 
+    python benchmarks/regression_floor.py --grid FILE          fifteen tables, n = 100 to 10,000, five epsilons, and the coverage of intervals
+
+Of `--grid` every run is a line of FILE, which goes on where it was (`--minutes` stops it). The tables are those of `regression_curves.py --tables reported`. n records
+train; half as many others, at least 100 and at most 1500, are evaluated at the same epsilon with 40 bins of errors; all further ones, at most 4000, are the test. "Refused" counts the
+evaluations that saw too few rows for an interval of level .8; `shortest` is the least share of test rows that one held.
+
 Replace-one, delta 1e-5, a quarter of the rows held out, three splits. `--json FILE` keeps every single R²; `--beside FILE` compares with those of
 another version, run with the same seeds. The tables of real records are those that scikit-learn brings along, and Adult, where PREPRIV_DATA is set.
 """
@@ -11,8 +17,12 @@ another version, run with the same seeds. The tables of real records are those t
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
+import math
 import os
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,15 +30,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from regression_curves import REPORTED as FIFTEEN
 from sklearn import datasets
 
 import prepriv
 from prepriv import preprocessing as pre
 from prepriv._arrays import Floats
+from prepriv.guarantees import gdp_mu
 from prepriv.learners import GradientDescent, Huber, Quantile, SquaredError, SufficientStatistics
 
 Table = tuple[Floats, Floats, Floats, tuple[float, float]]
 EPSILONS, DELTA, TEST = (0.05, 0.1, 0.3, 1.0, 4.0), 1e-5, 4000
+SIZES, LEVEL, PARTS = (100, 300, 1000, 3000, 10_000), 0.8, (0, 3, 10, 30, 100, 300, math.inf)  # of the grid
 
 
 @dataclass(frozen=True)
@@ -172,6 +186,112 @@ def one(make: Callable[[int], Table], epsilon: float, seed: int, way: str) -> fl
     return float(1 - np.square(reg.predict(s["x_test"]) - y).mean() / y.var())
 
 
+def evaluated(n: int) -> int:
+    """So many rows are evaluated beside n that train."""
+    return min(max(100, n // 2), 1500)
+
+
+def gridded(table: Any, n: int, epsilon: float, seed: int) -> dict[str, Any]:
+    """R² of one private run of n records of a table, and the share of other rows that an interval of level LEVEL holds."""
+    x, y, columns, target = table
+    order, more = np.random.default_rng([seed, n]).permutation(len(y)), evaluated(n)
+    train, other, test = order[:n], order[n : n + more], order[n + more :][:TEST]
+    domain = prepriv.Domain(columns, target=prepriv.Numeric(*target))
+    reg = prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=DELTA).fit(x.iloc[train], y[train])
+    said = np.clip(y[test], *target)
+    error = np.square(reg.predict(x.iloc[test]) - said)
+    r2 = 1 - error.mean() / said.var()
+    found = {"d": domain.space.d, "s": n * gdp_mu(epsilon, DELTA) / 2, "r2": float(r2)}
+    # of the chance of the test rows: R² is 1 less a ratio of two means
+    found["error"] = float(
+        np.std(error - (1 - r2) * np.square(said - said.mean())) / said.var() / np.sqrt(len(said))
+    )
+    try:
+        made = reg.evaluate(
+            x.iloc[other],
+            y[other],
+            epsilon=epsilon,
+            measures=("r2", "residuals"),
+            error_bound=(target[1] - target[0]) / 2,
+            bins=40,
+        )
+        low, high = reg.predict_interval(x.iloc[test], LEVEL, evaluation=made).T
+    except ValueError as refused:
+        if "interval" not in str(refused):
+            raise
+        return found
+    held = (low <= said) & (said <= high)
+    return found | {"held": float(held.mean()), "width": float((high - low).mean() / (target[1] - target[0]))}
+
+
+def grid(file: Path, runs: int, minutes: float) -> None:
+    """Every cell that is not there; then what is there."""
+    kept = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    read = functools.lru_cache(len(FIFTEEN))(lambda name, seed: FIFTEEN[name](seed))
+    there, start = {(r["table"], r["n"], r["epsilon"], r["seed"]) for r in kept}, time.perf_counter()
+    for seed, name, n in itertools.product(range(runs), FIFTEEN, SIZES):
+        wanted = [e for e in EPSILONS if (name, n, e, seed) not in there]
+        if not wanted or len(read(name, seed)[1]) < n + evaluated(n) + 100:
+            continue
+        for epsilon in wanted:
+            if time.perf_counter() - start > 60 * minutes:
+                return print_grid(pd.DataFrame(kept))
+            kept.append(
+                {"table": name, "n": n, "epsilon": epsilon, "seed": seed}
+                | gridded(read(name, seed), n, epsilon, seed)
+            )
+            with file.open("a") as lines:
+                lines.write(json.dumps(kept[-1]) + "\n")
+    print_grid(pd.DataFrame(kept))
+
+
+def print_grid(kept: pd.DataFrame) -> None:
+    """By signal and by n and ε: the mean, the smallest cell with its standard error, how many are below -.01, and what intervals held."""
+    cells = kept.groupby(["table", "n", "epsilon"]).agg(
+        s=("s", "mean"), r2=("r2", "mean"), error=("r2", "sem"), runs=("r2", "size")
+    )
+    kept["part"] = pd.cut(kept["s"], PARTS, right=False)
+    cells["part"] = pd.cut(cells["s"], PARTS, right=False)
+    print(
+        "| s | runs | mean R² | smallest run | smallest mean of a cell | runs below −.01 | cells below −.01 by two standard errors |\n|---|---|---|---|---|---|---|"
+    )
+    for part, at in kept.groupby("part", observed=True):
+        of = cells[cells["part"] == part]
+        least, worst = of.loc[of["r2"].idxmin()], at.loc[at["r2"].idxmin()]
+        below = int((of["r2"] + 2 * of["error"] < -0.01).sum())
+        print(
+            f"| {part} | {len(at)} | {at['r2'].mean():.3f} | {worst['r2']:.3f} ± {worst['error']:.3f} ({worst['table']}, n = {worst['n']}, ε = {worst['epsilon']:g}) "
+            f"| {least['r2']:.3f} ± {least['error']:.3f} {least.name} | {(at['r2'] < -0.01).sum()} | {below} of {len(of)} |"
+        )
+    print(
+        "\n| n | "
+        + " | ".join(f"ε = {e:g}" for e in EPSILONS)
+        + " |\n|---" * 1
+        + "|---" * len(EPSILONS)
+        + "|"
+    )
+    for n, at in kept.groupby("n"):
+        by = at.groupby("epsilon")["r2"]
+        print(
+            f"| {n} | "
+            + " | ".join(
+                f"{by.get_group(e).mean():.3f} ({by.get_group(e).min():.3f})"
+                for e in EPSILONS
+                if e in by.groups
+            )
+            + " |"
+        )
+    if "held" in kept:
+        print(
+            "\n| n | intervals asked | refused | mean share held | smallest | below the level | width, of the bounds |\n|---|---|---|---|---|---|---|"
+        )
+        for n, at in kept.groupby("n"):
+            held = at["held"].dropna()
+            print(
+                f"| {n} | {len(at)} | {len(at) - len(held)} | {held.mean():.3f} | {held.min():.3f} | {(held < LEVEL).sum()} | {at['width'].mean():.2f} |"
+            )
+
+
 def main() -> None:
     """One line a table: mean R² at each epsilon, and the smallest of all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -182,8 +302,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--beside", type=Path)
+    parser.add_argument("--grid", type=Path)
+    parser.add_argument("--minutes", type=float, default=math.inf)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.grid:
+        return grid(arguments.grid, arguments.runs, arguments.minutes)
     before = json.loads(arguments.beside.read_text()) if arguments.beside else {}
     found: dict[str, list[list[float]]] = {}
     print("| table | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " | smallest |")

@@ -204,6 +204,10 @@ class Domain:
                 raise ValueError(
                     f"column {name!r} must be Numeric(low, high), Categorical(categories) or Text(); got {shown(column)}"
                 )
+            if isinstance(column, Numeric) and column.log:
+                raise ValueError(
+                    f"column {name!r}: log=True is for a target; of a column, SquareRoot() is a step that shortens large numbers"
+                )
         if self.n is not None:
             object.__setattr__(self, "n", integer("n", self.n))
         if self.label is not None and not isinstance(self.label, str):
@@ -576,8 +580,9 @@ class Domain:
         """How `prepriv.tables.encoding` turns raw records into rows and labels, in words."""
         labels = "all labels that are not declared are one label"
         if self.target is not None:
+            distance = "the distance of their logarithms" if self.target.log else "their distance"
             labels = (
-                f"cut at the declared bounds and rounded to 1 / {TARGET_STEPS} of their distance; all labels without a "
+                f"cut at the declared bounds and rounded to 1 / {TARGET_STEPS} of {distance}; all labels without a "
                 "number are one label"
             )
         return Reading(BALL_READ if self.is_ball else columns_read(self.columns.values()), labels)
@@ -724,7 +729,12 @@ class Domain:
             data.get("label"),
             float(ball["radius"]) if ball else None,
             int(ball["features"]) if ball else 0,
-            Numeric(float(target["low"]), float(target["high"]), written=target.get("written", "number"))
+            Numeric(
+                float(target["low"]),
+                float(target["high"]),
+                written=target.get("written", "number"),
+                log=target.get("log", False),
+            )
             if target
             else None,
             data.get("image"),

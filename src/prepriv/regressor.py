@@ -27,7 +27,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     ----------
     domain : Domain
         What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
-        is cut to them; one that is not a number makes its record count as nothing.
+        is cut to them; one that is not a number makes its record count as nothing. `Numeric(low, high, log=True)` learns its logarithm.
     epsilon : float, default 1.0
         The privacy budget, positive; math.inf trains without privacy.
     delta : float, default 1e-5

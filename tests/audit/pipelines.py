@@ -312,6 +312,8 @@ def _regression():
         yield f"target: moments, auto steps, {adjacency}", Pipeline(mixed, steps, SufficientStatistics())
         curves, led = recipe(mixed, n=5000, epsilon=8.0, delta=1e-4, steps="curves")
         assert led.lead
+        prices = dataclasses.replace(domain, target=Numeric(0, 1e6, log=True))
+        yield f"target: its logarithm, {adjacency}", Pipeline(prices, (center,))
         yield f"target: curves, {adjacency}", Pipeline(mixed, curves, dataclasses.replace(led, steps=4))
     for name, step in {"dropped": drop, "moved": soft}.items():
         for longest in (math.inf, 0.7):

@@ -244,9 +244,10 @@ def test_the_bin_of_an_error_depends_on_that_row_alone():
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-def test_nothing_but_mechanism_outputs_leaves(adjacency):
+@pytest.mark.parametrize("target", [REG.domain.target, prepriv.Numeric(0, 30, log=True)])
+def test_nothing_but_mechanism_outputs_leaves(adjacency, target):
     """Replay on hostile neighbours, as for training: the picture is made of the noisy counts."""
-    domain = dataclasses.replace(REG.domain, adjacency=adjacency).with_n(20)
+    domain = dataclasses.replace(REG.domain, adjacency=adjacency, target=target).with_n(20)
     model = dataclasses.replace(REG.model_, domain=domain)
     plan = plan_evaluation(model, n=20, epsilon=1.0, delta=1e-3, measures=TARGET_MEASURES)
 

@@ -278,8 +278,8 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
     known: dict[str, Column] = dict(domain.columns)
     names = dict.fromkeys(name for q in asked for name in (*q.columns, *([] if q.by is None else [q.by])))
     if domain.label is not None and domain.label in names:
-        label = domain.target or Categorical(tuple(map(str, domain.classes)))
-        known[domain.label] = label
+        target = domain.target
+        known[domain.label] = target.plain if target else Categorical(tuple(map(str, domain.classes)))
     for name in names:
         if name not in known:
             raise ValueError(f"{shown(name)} is asked about, but the schema does not declare it")

@@ -162,7 +162,7 @@ def plan_description(
     if domain.is_ball:
         raise ValueError("domain: a ball has no columns to describe; declare them")
     if domain.target is not None and domain.label is not None:  # one more numeric column
-        domain = replace(domain, columns={**domain.columns, domain.label: domain.target}, label=None)
+        domain = replace(domain, columns={**domain.columns, domain.label: domain.target.plain}, label=None)
     if any(isinstance(column, Text) for column in domain.columns.values()):
         raise ValueError("domain: a text has no description; declare the other columns alone")
     n = domain.n if n is None else n

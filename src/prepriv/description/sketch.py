@@ -181,7 +181,7 @@ class SketchedTable:
         columns: dict[str, Any] = raw_columns(drawn, plan.domain)
         if plan.domain.target is not None and len(drawn) > len(columns):
             target = plan.domain.target
-            columns[plan.target_name] = target.low + (target.high - target.low) * drawn[-1]
+            columns[plan.target_name] = target.numbers(drawn[-1])
         elif plan.classes > 1:
             columns[plan.target_name] = plan.domain.labels[labels]
         return columns

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv._copies import copied
+from prepriv.columns import Numeric
 from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
 from prepriv.learners.targets import decoded
@@ -69,31 +70,40 @@ def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray
     with np.errstate(all="ignore"):  # a numeric warning would depend on records
         scores, norms = row_scores(model, table)
         if plan.domain.target is not None:
-            w = decoded(targets)
-            off = target_errors(scores, targets) / plan.error_share
+            target = plan.domain.target
+            off = target_errors(scores, targets, target) / plan.error_share
             cut = np.where(off <= 1.0, off, 1.0)  # NaN: the largest
             return {
                 "absolute_error": cut,
                 "squared_error": cut * cut,
-                "target": (w + 1) / 2,
-                "residuals": _bins(residuals(scores, targets) / plan.error_share, plan.edges),
+                "target": _share((decoded(targets) + 1) / 2, target),
+                "residuals": _bins(residuals(scores, targets, target) / plan.error_share, plan.edges),
             }
         p = _probabilities(model, scores, norms)
         chosen = winners(scores) if model.class_weight is None else model.decided(p)
         return _cells(chosen, p, targets.astype(np.int64), plan.edges)
 
 
-def target_errors(scores: Floats, targets: NDArray[np.int32]) -> Floats:
+def target_errors(scores: Floats, targets: NDArray[np.int32], target: Numeric) -> Floats:
     """How far the predictions of `row_scores` are off, as a share of the distance of the bounds; 1 where no number has to be met."""
-    off = np.abs(residuals(scores, targets))
+    off = np.abs(residuals(scores, targets, target))
     return np.where(off <= 1.0, off, 1.0)
 
 
-def residuals(scores: Floats, targets: NDArray[np.int32]) -> Floats:
+def residuals(scores: Floats, targets: NDArray[np.int32], target: Numeric) -> Floats:
     """Targets less the predictions of `row_scores`, as shares of the distance of the bounds; NaN where there is no number."""
+    said, at = decoded(targets), np.clip(scores[:, 0], -1.0, 1.0)
     with np.errstate(all="ignore"):
-        off = (decoded(targets) - np.clip(scores[:, 0], -1.0, 1.0)) / 2
+        if target.log:
+            off = _share((said + 1) / 2, target) - _share((at + 1) / 2, target)
+        else:
+            off = (said - at) / 2
     return np.where(targets >= 0, off, np.nan)
+
+
+def _share(shares: Floats, target: Numeric) -> Floats:
+    """Where numbers stand between the bounds in their own unit, whatever was learned of them."""
+    return (target.numbers(shares) - target.low) / (target.high - target.low) if target.log else shares
 
 
 def _bins(share: Floats, edges: Sequence[float]) -> NDArray[np.int64]:

@@ -404,7 +404,9 @@ def _score(model: Model, test: Table, truth: NDArray[np.int32]) -> int:
     with np.errstate(all="ignore"):
         if model.domain.target is None:
             return int((predicted(model, test) == truth).sum())
-        near = score_steps(model.domain) * (1 - target_errors(row_scores(model, test)[0], truth))
+        near = score_steps(model.domain) * (
+            1 - target_errors(row_scores(model, test)[0], truth, model.domain.target)
+        )
     return int(np.floor(near).astype(np.int64).sum())
 
 

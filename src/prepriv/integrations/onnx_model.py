@@ -149,9 +149,13 @@ def to_onnx(model: Any) -> Any:
     scores = g("Add", g("MatMul", x, model.weights[:-1]), model.weights[-1])
     make = g.helper.make_tensor_value_info
     if labels is None:
-        low, high = domain.target.low, domain.target.high
+        target = domain.target
+        low, high = target.log_ends if target.log else (target.low, target.high)
         unit = g("Div", g("Add", g.clip(g.columns(scores, [0]), -1.0, 1.0), 1.0), 2.0)
-        g("Add", low, g("Mul", high - low, unit), out="prediction")
+        number = g("Add", low, g("Mul", high - low, unit))
+        if target.log:
+            number = g.clip(g("Sub", g("Exp", number), target.added), target.low, target.high)
+        g("Identity", number, out="prediction")
         made = [make("prediction", g.helper.TensorProto.DOUBLE, ["n", 1])]
     else:
         outputs = model.weights.shape[1]

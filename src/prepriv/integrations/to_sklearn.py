@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -41,7 +42,8 @@ def to_sklearn(model: Any) -> Any:
         )
     made = _linear(*raw_units(flat.weights, domain), domain)
     if not domain.is_ball:
-        made.feature_names_in_ = np.array(domain.feature_names, dtype=object)
+        linear = made.regressor_ if isinstance(made, TransformedTargetRegressor) else made
+        linear.feature_names_in_ = np.array(domain.feature_names, dtype=object)
     return made
 
 
@@ -55,13 +57,26 @@ def mapped_rows(table: Any, maps: Sequence[ReleasedMap], domain: Domain) -> Floa
 def _linear(weights: Floats, bias: Floats, domain: Domain) -> Any:
     """Weights (d, K) and a bias (K,) as a model of scikit-learn."""
     if domain.target is not None:  # the score -1 to 1 is the declared range
-        half = (domain.target.high - domain.target.low) / 2
+        target = domain.target
+        low, high = target.log_ends if target.log else (target.low, target.high)
+        half = (high - low) / 2
         made: Any = LinearRegression()
-        made.coef_, made.intercept_ = weights[:, 0] * half, float(domain.target.low + half * (bias[0] + 1))
+        made.coef_, made.intercept_ = weights[:, 0] * half, float(low + half * (bias[0] + 1))
     else:
         made = LogisticRegression()
         if weights.shape[1] == 2:  # one score, the log odds of the second class
             weights, bias = weights[:, 1:] - weights[:, :1], bias[1:] - bias[:1]
         made.coef_, made.intercept_, made.classes_ = np.ascontiguousarray(weights.T), bias, domain.labels
     made.n_features_in_ = len(weights)
+    if domain.target is not None and domain.target.log:
+        return _of_logarithms(made, plus_one=domain.target.added == 1)
+    return made
+
+
+def _of_logarithms(linear: LinearRegression, *, plus_one: bool) -> TransformedTargetRegressor:
+    """A fitted model of logarithms that predicts numbers."""
+    func, inverse = (np.log1p, np.expm1) if plus_one else (np.log, np.exp)
+    made = TransformedTargetRegressor(LinearRegression(), func=func, inverse_func=inverse)
+    made.regressor_, made._training_dim = linear, 1
+    made.transformer_ = FunctionTransformer(func, inverse, check_inverse=False)
     return made

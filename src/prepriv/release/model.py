@@ -250,8 +250,8 @@ class Model:
         """
         check_new_rows(data, self.domain)
         if self.domain.target is not None:
-            low, high = self.domain.target.low, self.domain.target.high
-            return np.asarray(low + (high - low) * (np.clip(self.scores(data)[:, 0], -1.0, 1.0) + 1.0) / 2.0)
+            shares = (np.clip(self.scores(data)[:, 0], -1.0, 1.0) + 1.0) / 2.0
+            return np.asarray(self.domain.target.numbers(shares))
         return self.domain.labels[self.predict_index(data)]
 
     def _need_classes(self) -> None:

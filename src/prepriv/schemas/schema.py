@@ -116,6 +116,7 @@ class Label(_Strict):
     low: _Bound | None = None
     high: _Bound | None = None
     written: Written = "number"
+    log: bool = False
     class_weight: Any = None
     threshold: _Bound | None = None
 
@@ -128,6 +129,8 @@ class Label(_Strict):
             raise ValueError("needs classes:, or low: and high: for regression")
         if self.classes is not None and self.written != "number":
             raise ValueError("classes are texts, each as it stands: leave out written:")
+        if self.classes is not None and self.log:
+            raise ValueError("log: is for a number that is learned: leave it out beside classes")
         return self
 
     @property
@@ -135,7 +138,7 @@ class Label(_Strict):
         """What is declared about a numeric target."""
         if self.low is None or self.high is None:
             return None
-        return Numeric(self.low, self.high, written=self.written)
+        return Numeric(self.low, self.high, written=self.written, log=self.log)
 
 
 AnyColumn = Annotated[NumericColumn | CategoricalColumn | TextColumn, Field(discriminator="type")]

@@ -111,7 +111,7 @@ class TableSketch:
         if isinstance(kind, Categorical):
             return [*map(str, kind.categories), OTHER, MISSING]
         assert isinstance(kind, Numeric)
-        ends = kind.low + (kind.high - kind.low) * self.edges[self.plan.numeric.index(place)]
+        ends = kind.numbers(self.edges[self.plan.numeric.index(place)])
         for digits in (6, 17):  # as few as tell the bins apart
             found = [f"{low:.{digits}g} to {high:.{digits}g}" for low, high in pairwise(ends)]
             if len(set(found)) == len(found):

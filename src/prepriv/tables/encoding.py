@@ -51,10 +51,10 @@ def _lookup(codes: NDArray[np.int64], table: NDArray[Any], empty: Any) -> NDArra
 
 
 def _encode_numeric(raw: NDArray[np.float64], column: Numeric) -> NDArray[np.float64]:
-    """(x - low) / (high - low) clamped to [0, 1]; NaN stays if it has to be imputed, else one half."""
+    """Where x stands between the bounds, clamped to [0, 1]; NaN stays if it has to be imputed, else one half."""
     with np.errstate(over="ignore", invalid="ignore"):
         inside = np.clip(raw, column.low, column.high)  # NaN stays NaN
-        unit = np.clip((inside - column.low) / (column.high - column.low), 0.0, 1.0)
+        unit = np.clip(column.shares(inside), 0.0, 1.0)
     return unit if column.missing == "impute" else np.where(np.isnan(unit), 0.5, unit)
 
 
