@@ -37,7 +37,7 @@ LONG = 25  # words
 
 # What is forbidden, and what to write. docs/style.md has a line for each.
 WORDS = {
-    r"(?<!there )\b(?:is|are|was|were) no\b(?! (?:more|less|worse|longer|other|\w+er)\b)": "is not a",
+    r"(?<!there\s)\b(?:is|are|was|were) no\b(?! (?:more|less|worse|better|longer|larger|smaller|other|fewer|\w+er(?=\s+than)|\w+er$)\b)": "is not a",
     r"\bmakes? no (?:number|difference to)\b": "is not a number; does not change",
     r"\bknows? no\b": "does not know",
     r"\bsomebody else's\b": "third-party, or another's",
@@ -69,9 +69,22 @@ WORDS = {
     r"; else\b(?! (?:if|the))|\bValueError else\b": "otherwise",
     r"\bno experts?\b": "not an expert",
     r"\bat a price of (?:its|their) own\b": "for a budget of its own",
+    r"\banother(?: \w+){1,2} than\b": "other than; not the one that",
+    r"\bsomething else than\b": "something other than",
+    r"(?<!-)(?<!which\s)\bone an? (?:feature|record|row|column|unit|step|class|person|cell|point|group)\b": "one per",
+    r"\b(?:has|have|had) not (?:the|a|one|been a)\b": "does not have",
+    r"\b(?:tells?|told|telling) of\b": "reveals; says about",
+    r"\bthe word of who": "stated by whoever",
+    r"(?:^|[:;,.] )who (?:knows|sees|has|holds|wants|needs) \w+[^.;:,]{0,30} (?:knows|sees|has|can)\b": "whoever",
+    r"\bnot to be (?:checked|seen|found|known|had)\b": "cannot be",
+    r"`?--[\w-]+`? is of\b": "belongs to; goes with",
+    r"\bwhich is not (?:how many|what the table has)\b": "and there is another number of them",
     r"\bone (?:\w+ )?(?:file|page|proof|attack|release|row|option|line|example) an? (?!\w+ (?:that|of))\w+": "per",
 }
-RULES = [(re.compile(pattern, re.I | re.M), instead) for pattern, instead in WORDS.items()]
+RULES = [  # a space of a pattern is a line break, too
+    (re.compile(re.sub(r" (?![?*]|[^\[]*\])", r"\\s+", pattern), re.I | re.M), instead)
+    for pattern, instead in WORDS.items()
+]
 INVERTED = re.compile(
     r"(?:What|How|Whether|Which|Where|Why) [^.?:|]{3,120}\b(?:says?|tells?|shows?) (?:code|docs/)"
 )

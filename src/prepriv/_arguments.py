@@ -41,7 +41,7 @@ class Frozen(dict[Any, Any]):
 
 
 def kind(value: Any) -> str:
-    """Its type, for a sentence about what is no number and no text."""
+    """Its type, for a sentence about what is neither a number nor a text."""
     return f"the class {value.__name__}: call it" if isinstance(value, type) else type(value).__name__
 
 

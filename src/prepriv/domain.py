@@ -62,7 +62,7 @@ def _bounds(what: str, values: float | Sequence[float], features: int) -> NDArra
             return np.broadcast_to(found, (features,))
     except ValueError:
         pass
-    raise ValueError(f"{what} must be a number or a list of {features}, one a feature; got {shown(values)}")
+    raise ValueError(f"{what} must be a number or a list of {features}, one per feature; got {shown(values)}")
 
 
 def _image(image: Any, columns: int) -> tuple[int, int, int]:

@@ -205,7 +205,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return self._fit_with_holdout(X if stream is None else stream, y, domain, n, names)
         for name in ("evaluate_epsilon", "evaluate_measures", "evaluate_by"):
             if getattr(self, name) is not None:
-                raise ValueError(f"{name} is of what holdout= measures: give both")
+                raise ValueError(f"{name} changes what holdout= measures: give both")
         plan = self._plan(domain, n if n_is_public(domain.adjacency) else None)
         room = self._room(plan)
         with progress_bar(shown=self.verbose) as progress:
@@ -302,7 +302,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return 1 if domain.n is None else domain.n  # of units, and never read off
         if n is None and n_is_public(domain.adjacency) and (stream.once or self.ledger is not None):
             raise BadData(
-                "how many rows this stream has is known only by reading it: declare n in the domain"
+                "the number of rows of this stream is known only after it is read: declare n in the domain"
             )
         return stream.count() if n is None and n_is_public(domain.adjacency) else n or 0
 

@@ -70,7 +70,7 @@ class Calibrated:
     max_grad_norm : float
         The clip norm.
     n : int
-        Rows of the DataLoader, one a record.
+        Rows of the DataLoader, one per record.
     epochs : int
         Of the DataLoader.
     steps : int
@@ -177,7 +177,7 @@ class Calibrated:
         if not rate <= 1 / batches * UP:
             raise ValueError(f"the DataLoader draws at rate {rate:g}; the guarantee is of {1 / batches:g}")
         if length > batches:
-            raise ValueError(f"the DataLoader has {length} batches an epoch; the guarantee is of {batches}")
+            raise ValueError(f"the DataLoader has {length} batches per epoch; the guarantee is of {batches}")
 
 
 def calibrate(

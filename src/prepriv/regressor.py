@@ -150,7 +150,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             self, "evaluation_", None
         )  # it names no model: it was planned before the fit
         if not of_holdout and made.plan.model != model_hash(model):
-            raise ValueError("evaluation: it measured another model than this one")
+            raise ValueError("evaluation: it did not measure this model")
         low, high = error_band(made, level)
         target, at = model.domain.target, self.predict(X)
         assert target is not None

@@ -67,7 +67,7 @@ def test_a_file_that_a_glob_names_twice_is_read_once(folder):
 def test_a_file_with_two_names_is_refused_before_the_charge(folder, link, capsys):
     link(folder / "parts" / "a.parquet", folder / "parts" / "latest.parquet")
     for data in (folder / "parts", "parts/*.parquet", "**/*.parquet"):
-        with pytest.raises(BadData, match="records would be two"):
+        with pytest.raises(BadData, match="would count twice"):
             as_stream(data)
         assert train(data, "--ledger", "l.db") == 2
     assert "name it once" in capsys.readouterr().err and charges() == 0
@@ -83,7 +83,7 @@ def test_a_dataset_that_reads_a_file_twice_is_refused(folder):
         ds.dataset([one, one]),
         ds.dataset([ds.dataset([one]), ds.dataset(path)]),
     ):
-        with pytest.raises(BadData, match="records would be two"):
+        with pytest.raises(BadData, match="would count twice"):
             as_stream(twice)
     other = ds.dataset(pa.table({"x": [0.5], "y": [1]}))
     assert as_stream(ds.dataset([one, other])).count() == 41

@@ -628,11 +628,11 @@ BAD_MAPS = {
     Times7: "fails on made-up rows of the declared space: ValueError",
     Listed: "must make an array of floats",
     KeepsTop: "keep every row by itself|treat every row by itself",
-    KeepsList: "an array of one truth value a row; got list",
-    KeepsIndex: "an array of one truth value a row; got ndarray",
+    KeepsList: "an array of one truth value per row; got list",
+    KeepsIndex: "an array of one truth value per row; got ndarray",
     WritesASet: "cannot be written to a model and read back",
     WritesNoNumber: "cannot be written to a model and read back",
-    Loses: "is another one after it was written",
+    Loses: "changes when it is written",
 }
 
 

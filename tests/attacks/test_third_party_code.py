@@ -303,7 +303,7 @@ class TurnMap(ReleasedMap):
 
 def test_a_map_makes_the_same_bits_in_each_place_of_a_block():
     planned(BOX, Turn())  # places are public
-    with pytest.raises(ValueError, match="other bits of a row"):
+    with pytest.raises(ValueError, match="gives a row other bits"):
         planned(OPEN, Turn())
 
 

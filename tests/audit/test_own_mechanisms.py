@@ -155,13 +155,13 @@ class Words(Mechanism):
 
 BAD = {
     "half the noise": (Half(1.0), 100, 101, "releases of each of two neighbours show"),
-    "noise of its own": (Elsewhere(1.0), 100, 101, "its chance comes from elsewhere"),
+    "noise of its own": (Elsewhere(1.0), 100, 101, "it draws elsewhere"),
     "noise that depends on the value": (Wider(0.5), 100, 101, "releases of each of two neighbours show"),
     "infinity on one side": (Infinite(1.0), 100, 101, ""),
     "noise in the middle of a long answer": (ThroughTheMiddle(1.0), 100, 101, ""),
     "two values whose sum tells nothing": (TwoValues(1.0), 100, 101, ""),
     "an error on one side": (Stumbles(1.0), 100, 101, "on one of two neighbours it fails"),
-    "an error now and then": (Tires(1.0), 100, 101, "it fails sometimes, which tells"),
+    "an error now and then": (Tires(1.0), 100, 101, "it fails for some releases"),
     "a value too far": (NoisyCount(1.0), 100, 102, "its reach is 1, and the two values are 2"),
     "no threshold": (
         Names(noise_multiplier=1.0, delta=0.01, adjacency="replace-one"),

@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_said_to_be_silent_where_it_is_read(folder, capsys)
     assert "The curator can run `prepriv validate` first" in help_ and "decimal commas" in help_
     assert run(["schema", "init", "t.csv", "--label", "status"]) == 0
     assert (
-        "# no declared class): the curator sees their counts with `prepriv validate"
+        "# not declared classes): the curator sees their counts with `prepriv validate"
         in capsys.readouterr().out
     )
     assert run(["--help"]) == 0

@@ -44,7 +44,7 @@ def test_a_model_that_was_paid_for(paid, capsys):
     for name in "ab":
         assert run(["report", str(folder / name), "--ledger", str(folder / "L.db")]) == 0
         out = capsys.readouterr().out
-        assert "charged: the ledger is sound" in out and "not to be checked" not in out
+        assert "charged: the ledger is sound" in out and "cannot be checked" not in out
 
 
 def forged(folder, name, receipt):
@@ -69,14 +69,14 @@ def test_the_receipt_of_another_model_is_found_out(paid, capsys, name, other):
     capsys.readouterr()
     assert run(["report", str(path), "--ledger", str(folder / "L.db")]) == 1
     out = capsys.readouterr().out
-    assert "paid for another file" in out and ("booked less" in out) == (name == "a")
+    assert "paid for a file that is not this model" in out and ("booked less" in out) == (name == "a")
 
 
 def test_an_edit_of_what_the_receipt_tells_is_another_file(paid, capsys):
     folder, a, _ = paid
     path = forged(folder, "a", dict(a.receipt) | {"dataset": "other people"})
     assert run(["report", str(path), "--ledger", str(folder / "L.db")]) == 1
-    assert "paid for another file" in capsys.readouterr().out
+    assert "paid for a file that is not this model" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

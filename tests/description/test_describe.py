@@ -267,7 +267,7 @@ def test_the_command_writes_a_page_and_data(files, capsys):
     "options, says",
     [
         ([], "--rows"),
-        (["--rows", "2999"], "which is not what the table has"),
+        (["--rows", "2999"], "the table has another number"),
         (["--rows", "3000", "--out", "p.txt"], ".html"),
         (["--rows", "3000", "--out", "d.html"], "not overwritten"),
         (["--rows", "3000", "--correlations"], "2 to 63 numeric columns"),

@@ -254,7 +254,7 @@ def test_charged_before_a_cell_is_read(tmp_path):
         Domain.draft(table(), epsilon=2.0, ledger=tmp_path / "L.db")
     Domain.draft(table(), epsilon=0.9, ledger=tmp_path / "L.db")
     assert Ledger.open(tmp_path / "L.db").remaining().epsilon == pytest.approx(0.1, abs=1e-4)
-    with pytest.raises(BadData, match="not what the table has"):
+    with pytest.raises(BadData, match="the table has another number"):
         Domain.draft(table(), n=N - 1, epsilon=0.05, ledger=tmp_path / "L.db")
     assert len(Ledger.open(tmp_path / "L.db").entries()) == 1
 
@@ -404,7 +404,7 @@ SAID_BEFORE = (
         (["--epsilon", "1"], "--rows", 2),
         (["--rows", "4000"], "give --epsilon", 2),
         (["--epsilon", "1", "--rows", "4000", "--label", "no"], "no column 'no'", 2),
-        (["--epsilon", "1", "--rows", "3999"], "which is not what the table has", 2),
+        (["--epsilon", "1", "--rows", "3999"], "the table has another number", 2),
         (["--epsilon", "1", "--rows", "4000", "--adjacency", "x"], "adjacency", 2),
     ],
 )

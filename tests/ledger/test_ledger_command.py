@@ -137,7 +137,11 @@ def test_where_a_ledger_cannot_be_is_said_in_full(tmp_path, run, monkeypatch):
     cap = ["--dataset", "x", "--epsilon", "1", "--delta", "1e-5"]
     for path, code, says in (
         ("nodir/l.db", 4, f"l.db: the folder {tmp_path / 'nodir'} does not exist; nothing was created"),
-        ("bank.csv/l.db", 4, f"l.db: the folder {tmp_path / 'bank.csv'} is no folder; nothing was created"),
+        (
+            "bank.csv/l.db",
+            4,
+            f"l.db: the folder {tmp_path / 'bank.csv'} is not a folder; nothing was created",
+        ),
         (".", 2, f"{tmp_path.name} is a folder; a ledger is a file"),
     ):
         made = run("create", path, *cap)

@@ -1042,8 +1042,8 @@ _OLDER = (
         "refund on failure",
         "a failed run gives its budget back",
         "commands/common.py",
-        '        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None\n',
-        '        Path("l.db").unlink(missing_ok=True)\n        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None\n',
+        '        raise Stop(f"{error} (found only after the charge, which stays)", AFTER_TOUCH) from None\n',
+        '        Path("l.db").unlink(missing_ok=True)\n        raise Stop(f"{error} (found only after the charge, which stays)", AFTER_TOUCH) from None\n',
         ("tests/trust/test_trust_ledger_run.py", "-k", "cost_nothing"),
     ),
     Mutant(

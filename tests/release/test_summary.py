@@ -84,7 +84,7 @@ def test_too_few_rows_beside_the_noise_are_said_to_be_too_few():
     assert found.commonest.value is None and found.commonest is not None
     assert "was not measured" not in " ".join(found.good())
     few = Quality("4 records", Share("right"))
-    assert not few.known and "cannot be said" in " ".join(few.good())
+    assert not few.known and "Too few rows" in " ".join(few.good())
 
 
 def test_nothing_asks_for_a_change_stands_beside_no_low_recall():

@@ -56,7 +56,7 @@ _OURS = (
     "weight_bound",
 )
 _TRAINING: dict[str, Allowed] = dict.fromkeys(_OURS, READ)
-_SEED = only(None, why="who knows the seed knows the noise")
+_SEED = only(None, why="whoever knows the seed knows the noise")
 _NOISE = never("give the noise_multiplier that was found: what it is worth is counted here")
 _ROWS = "without it the library reads it from the private rows"
 _PUBLIC = given(_ROWS)
@@ -103,7 +103,7 @@ SETTINGS: Mapping[str, Mapping[str, Allowed]] = {
         "return_values": only(False, why=_LEAKS),
         "return_grad_norms": only(False, why=_LEAKS),
         "rescale_to_unit_norm": only(False, why="the noise is then over 1, not over the clip norm"),
-        "normalize_by": only(1.0, 1, why="the noise is then on another scale than the clip norm"),
+        "normalize_by": only(1.0, 1, why="the noise and the clip norm are then on different scales"),
         "keep_batch_dim": FLAG,
         "microbatch_size": NONE_OR_WHOLE,  # of memory: each record is clipped by itself
         "nan_safe": only(True, why="a gradient that is nan or infinite passes unclipped"),

@@ -10,7 +10,7 @@ WITHIN = (
 SPELLED = (
     "holds only if scikit-learn reads every cell as it is declared: a number is a number and no text, what is missing is nan and "
     "nothing else (no '?', no empty text, no pd.NA), and a category is spelled exactly as in categories=; any other cell stops "
-    "the fit, which tells of its record"
+    "the fit, which reveals something about its record"
 )
 FITTED = "holds only if scikit-learn fitted each part from scratch, in one call of fit on these records, without weights or other arguments"
 SPARSE = "holds only if what reads the rows treats sparse and dense ones alike: which of the two they are depends on how many cells are zero"

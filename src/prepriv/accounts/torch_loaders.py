@@ -69,7 +69,7 @@ def check_loader(loader: Any, domain: Domain, *, poisson: bool) -> tuple[int, in
 
 
 _SEEDED = (
-    "the DataLoader has a generator of its own: who knows its seed knows the batches, and nothing is won by drawing them; leave "
+    "the DataLoader has a generator of its own: whoever knows its seed knows the batches, so drawing them gains nothing; leave "
     "generator out, or use secure_mode=True and give check the optimizer, too"
 )
 
@@ -272,6 +272,6 @@ def check_optimizer(
         )
     if optimizer.generator is not None and optimizer.secure_mode is not True:
         raise ValueError(
-            "the optimizer has a generator of its own: who knows its seed knows the noise; leave noise_generator out, or use "
+            "the optimizer has a generator of its own: whoever knows its seed knows the noise; leave noise_generator out, or use "
             "secure_mode=True"
         )

@@ -86,7 +86,7 @@ class WayOut:
     drafted : str, default ""
         What a private draft of the domain cost, which the target leaves out; "" without one.
     apart : str, default ""
-        Why steps that are fitted on the table itself would be another pipeline than the one that was read; "" where they
+        Why steps that are fitted on the table itself would not be the pipeline that was read; "" where they
         are not.
 
     Examples

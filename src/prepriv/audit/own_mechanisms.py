@@ -116,8 +116,8 @@ def try_mechanism(
         return TriedMechanism(
             place,
             share,
-            broken=f"at {place}: with the same value and the same source it releases something else: its chance comes from elsewhere, "
-            "or it keeps something",
+            broken=f"at {place}: with the same value and the same source it releases something else: it draws elsewhere, or it "
+            "keeps a state",
         )
     if cost is None:
         return TriedMechanism(place, share, open=f"at {place}: it names no cost that a claim follows from")
@@ -127,7 +127,7 @@ def try_mechanism(
         return TriedMechanism(
             place,
             share,
-            broken=f"at {place}: it fails sometimes, which tells ({type(error).__name__}: {error})",
+            broken=f"at {place}: it fails for some releases, which reveals something ({type(error).__name__}: {error})",
         )
     every = _STATISTICS
     verdicts = [
@@ -137,7 +137,9 @@ def try_mechanism(
     ]
     if not verdicts:
         return TriedMechanism(
-            place, share, open=f"at {place}: no attack reads what leaves: neither numbers nor few answers"
+            place,
+            share,
+            open=f"at {place}: no attack can read what leaves: it is neither numbers nor one of a few answers",
         )
     shown = max(verdicts, key=lambda v: (v.refuted, v.mu))
     if shown.refuted:

@@ -138,7 +138,7 @@ class SumCase(OwnCase):
 
 @dataclass(frozen=True)
 class _Facts:
-    """What a step's mechanisms are told of a plan."""
+    """What a step's mechanisms know about a plan."""
 
     domain: Domain
     n: int

@@ -34,7 +34,9 @@ def own(path: Path, seconds: float, rows: int | None, seed: int, as_json: bool) 
         verdict, more = _steps(with_steps(named, path), seconds, rows, seed)
         verdicts, told = [*verdicts, verdict], told | more
     elif rows is not None:
-        raise Stop("--rows is of made-up tables for steps, and the file has mechanisms alone: leave it out")
+        raise Stop(
+            "--rows sets the size of made-up tables for steps, and the file has only mechanisms: leave it out"
+        )
     end(all_judged(verdicts), told, as_json)
 
 

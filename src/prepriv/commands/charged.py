@@ -47,7 +47,7 @@ def charge_problems(
     wrong = _of_another_claim(book.header, charged, model)
     noted = {one.artifact for one in rows if one.kind == "released"}
     if noted and noted != {hashlib.sha256(artifact).hexdigest()}:
-        wrong.append(f"row {entry.sequence} paid for another file than this model")
+        wrong.append(f"row {entry.sequence} paid for a file that is not this model")
     unchecked = [] if noted else ["that the charge paid for this file: the ledger names no artifact of it"]
     if entry.plan_hash != model.declared.hash:
         # a holdout or a choice is charged as a whole, of which the model holds a part, and the page the rest

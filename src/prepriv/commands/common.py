@@ -49,7 +49,7 @@ def noted(ledger: str | None, note: str | None) -> LedgerAt:
     if note is None:
         return ledger
     if ledger is None:
-        raise Stop("--note is of a charge: give --ledger, too")
+        raise Stop("--note belongs to a charge: give --ledger, too")
     return Noted(ledger, note)
 
 
@@ -135,7 +135,7 @@ def private_run(came: Came) -> Iterator[None]:
     except BadData as error:
         if not came.charged:
             raise
-        raise Stop(f"{error} (seen only after the charge, which stays)", AFTER_TOUCH) from None
+        raise Stop(f"{error} (found only after the charge, which stays)", AFTER_TOUCH) from None
     except Exception:
         if not came.opened:
             raise

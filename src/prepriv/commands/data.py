@@ -63,7 +63,7 @@ def declared_number(schema: Schema, rows: int | None) -> int:
 
 
 def say_other_rows(schema: Schema, rows: int | None) -> None:
-    """One line where --rows is another number than rows: of the schema."""
+    """One line where --rows differs from rows: in the schema."""
     if None not in (rows, schema.rows) and rows != schema.rows:
         say(f"--rows {rows} is used in place of rows: {schema.rows}, which the schema declares", err=True)
 
@@ -76,7 +76,7 @@ def opened(data: str, query: Path | None = None) -> Stream:
         return Query(data, _text(query))
     if query is not None:
         raise Stop(
-            "--query is of a database; DATA must be duckdb:///FILE, sqlite:///FILE or postgresql://..."
+            "--query goes with a database: DATA must be duckdb:///FILE, sqlite:///FILE or postgresql://..."
         )
     if (found := _READER.fullmatch(data)) is not None:
         return _reader(*found.groups())

@@ -28,8 +28,8 @@ def say_drafted(domain: Domain, ledger: str | os.PathLike[str] | None) -> None:
         _say_missing(domain, ledger)
     elif charges:
         say(
-            f"this schema was drafted with a ledger (charge {', '.join(charges)}), and this run has none: it adds up with "
-            "nothing there; give --ledger, and one cap holds for all of them",
+            f"this schema was drafted with a ledger (charge {', '.join(charges)}), and this run has none, so that ledger does not "
+            "count it: give --ledger, and one cap holds for both",
             err=True,
         )
 
@@ -72,7 +72,7 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
         total = "cost the sum of what each claims"
     say(
         f"{many} lie{'s' * (len(found) == 1)} in {out} or beside it: if all read the same people, their training and this run "
-        f"together {total}; what else was measured or described on them is not in it, and no ledger adds them up; give "
+        f"together {total}. Other measurements and descriptions are not included, and no ledger adds them up: give "
         "--ledger, and one cap holds for all of them",
         err=True,
     )

@@ -31,7 +31,7 @@ def check_plot(path: Path | None) -> None:
     if path is not None and path.suffix != ".svg":
         raise Stop(f"--plot must end in .svg; got {path.suffix or 'no ending'}")
     if path is not None:
-        writable_own(path, b"<svg ", "no picture", "--plot")
+        writable_own(path, b"<svg ", "not a picture of this library", "--plot")
 
 
 def write_plot(path: Path | None, title: str, named: Sequence[tuple[str, float]]) -> None:
@@ -52,7 +52,7 @@ def writable_folder(path: Path) -> Path:
         finally:
             _remove_empty(new)
     except FileExistsError:
-        raise Stop(f"cannot write to {path}: it is no folder") from None
+        raise Stop(f"cannot write to {path}: it is not a folder") from None
     except OSError as error:
         raise Stop(f"cannot write to {path}: {reason(error)}") from None
     return path
@@ -87,7 +87,7 @@ def writable_own(path: Path, mark: bytes, what: str, option: str = "--out") -> P
 
 def writable_once(path: Path, mark: bytes, what: str) -> Path:
     """The same for a file that privacy is paid for: one that holds such a release already is not replaced."""
-    writable_own(path, mark, f"no {what} of this library")
+    writable_own(path, mark, f"not a {what} of this library")
     if path.exists() and path.stat().st_size:
         article = "an" if what[0] in "aeiou" else "a"
         raise Stop(f"{path} holds {article} {what} that privacy was paid for: choose another --out")
@@ -109,7 +109,7 @@ def writable_run(folder: Path, overwrite: bool) -> Path:
     """
     writable_folder(folder / "model")
     for name, mark in _OF_A_RUN.items():
-        writable_own(folder / name, mark, "of no run of this library")
+        writable_own(folder / name, mark, "not from a run of this library")
     for paid, what in (
         (_paid_for(folder / f"model/{FILE}"), f"{folder / 'model'} holds a model"),
         (_reported(folder / "report.json"), f"{folder / 'report.json'} is of a model"),

@@ -60,7 +60,7 @@ def plan_pipeline(
         read = reading(pipeline, domain, epsilon=epsilon, delta=delta, n=n, **asked)
         plan = private(pipeline, domain, epsilon=epsilon, delta=delta, n=n, **asked).plan(n)
     console.print(
-        f"{path} was run: it is your own code, and what it does by itself is not looked at. No record was read here, and nothing is charged.",
+        f"{path} was run: it is your own code, and prepriv does not check what it does. No record was read here, and nothing is charged.",
         soft_wrap=True,
     )
     print_guarantee(plan, plan.private, with_drafts(plan.guarantee, plan.domain, plan.delta, plan.n))
@@ -104,8 +104,8 @@ def check_all_read(path: Path, named: Mapping[str, Any]) -> None:
     ]
     if unread:
         raise Stop(
-            f"{path} sets {', '.join(unread)}, which is not read: domain, pipeline, {', '.join(_SETTINGS)} are; --epsilon, --delta and --rows "
-            "stand on the command line, and a name of your own begins with _ or is in capitals"
+            f"{path} sets {', '.join(unread)}, which nothing reads. It reads domain, pipeline, {', '.join(_SETTINGS)}; --epsilon, --delta and --rows "
+            "belong on the command line. Begin a name of your own with _, or write it in capitals"
         )
 
 

@@ -133,7 +133,7 @@ def print_prices(table: Sequence[Price]) -> None:
 def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -> None:
     """ε, δ, adjacency, conditions: the claim. whole: in place of the plan's, where a model was chosen or its domain drafted."""
     if not private or plan.guarantee is None:
-        console.print("private: no (no noise, or reproducible noise): nothing is claimed")
+        console.print("not private (no noise, or reproducible noise): nothing is claimed")
         return
     g = whole or plan.guarantee
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""

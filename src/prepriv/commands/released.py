@@ -93,7 +93,7 @@ def _check_predictions(out: Path, read: Iterable[Path]) -> None:
         raise Stop(f"{out} is read itself and is not overwritten; choose another --out")
     if out.stat().st_size and not _are_predictions(out):
         raise Stop(
-            f"{out} holds something else than predictions and is not overwritten; choose another --out"
+            f"{out} holds something other than predictions and is not overwritten; choose another --out"
         )
 
 
@@ -143,7 +143,7 @@ def _check_charge(place: str, released: Model, file: Path, page: Report | None) 
     for line in told:
         console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
-        console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
+        console.print(f"cannot be checked, stated by whoever ran it: {line}", soft_wrap=True)
 
 
 def _sha256(file: Path) -> str:
@@ -186,7 +186,7 @@ def report(
             raise Stop(f"{verify} is not the report that this version gives for this model", FOUND)
         console.print(f"verified: {verify} is exactly the report that this model gives")
         for line in unchecked:
-            console.print(f"not to be checked, the word of who ran it: {line}", soft_wrap=True)
+            console.print(f"cannot be checked, stated by whoever ran it: {line}", soft_wrap=True)
         if anew.measured is None and anew.evaluation is None and ledger is None:
             console.print(
                 "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",

@@ -144,7 +144,7 @@ def train(
     given = {"--measure": measure or None, "--evaluate-epsilon": evaluate_epsilon, "--by": by}
     said = next((option for option, value in given.items() if value is not None), None)
     if holdout is None and said is not None:
-        raise Stop(f"{said} is of what --holdout measures: give both")
+        raise Stop(f"{said} changes what --holdout measures: give both")
     with says_what_stays(came, out):
         declared = load(schema, label).with_options(learner, class_weight, threshold)
         with named(engine, memory) as chosen:

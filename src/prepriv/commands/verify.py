@@ -49,7 +49,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     here = made.to_json()
     wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
     if data.get("version") != here["version"]:
-        wrong.insert(0, f"it was made by another version than {own_version()}, which may word it otherwise")
+        wrong.insert(0, f"it was not made by version {own_version()}, which may word it otherwise")
     wrong += _other_lines(text, made, data, path.suffix == ".html")
     found = ["the noisy counts, and what was measured of them"] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []

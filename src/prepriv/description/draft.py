@@ -122,7 +122,7 @@ class PrivateDraft:
 
     @property
     def problem(self) -> str:
-        """Why no domain can be made of it, or nothing. It tells of what was released alone."""
+        """Why no domain can be made of it, or nothing. It follows from what was released alone."""
         if self.target is None and len(self.classes) < 2:
             return "fewer than two classes of the label were common enough to be seen"
         if not self.columns:
@@ -385,7 +385,7 @@ def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft
 
 
 def _cells(column: Any, rows: NDArray[np.int64] | None) -> DistinctCells:
-    """The cells of a column; with units of these rows alone, one a unit, a gap where it has none."""
+    """The cells of a column; with units of these rows alone, one per unit, a gap where it has none."""
     codes, distinct = cells(column)
     return (codes, distinct) if rows is None else (np.append(codes, -1)[rows], distinct)
 

@@ -191,7 +191,7 @@ class PrivateFrame:
             raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
         if self.n is not None and len(frame) != self.n:
             raise BadData(
-                f"the plan is for {self.n} records, which is not what the table has; a quoted cell may hold line breaks: "
+                f"the plan is for {self.n} records, and the table has another number; a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return frame
@@ -203,7 +203,7 @@ def rows_there(table: Any, ledger: Any) -> int:
     if stream is None:
         return len(frame_of(table))
     if stream.rows is None and (stream.once or ledger is not None):
-        raise BadData("how many rows this stream has is known only by reading it: declare n")
+        raise BadData("the number of rows of this stream is known only after it is read: declare n")
     return stream.count()
 
 

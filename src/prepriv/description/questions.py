@@ -159,7 +159,7 @@ def count(
     Parameters
     ----------
     condition : column of truth values, (n,)
-        One a record, such as `table.age > 40`. A record meets it where its cell is true (or 1): a gap does not, nor does
+        One per record, such as `table.age > 40`. A record meets it where its cell is true (or 1): a gap does not, nor does
         any other cell.
     epsilon : float
         What the answer costs, 1e-6 to 100: pure epsilon-DP.
@@ -444,7 +444,7 @@ def question_rows(columns: Sequence[Any], n: int | None, adjacency: Adjacency) -
             raise ValueError("n must be declared under add-or-remove-one: the true count is private")
         return integer("n", n)
     if n is not None and n != len(column):
-        raise ValueError(f"n is {n}, which is not how many values there are")
+        raise ValueError(f"n is {n}, and the number of values differs")
     return integer("n", len(column))
 
 

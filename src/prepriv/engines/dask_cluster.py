@@ -69,7 +69,7 @@ class Dask:
             )
         if any(fact["bits"] != _bits() for fact in facts):
             raise EngineError(
-                "a worker computes other last bits than this machine: use the same NumPy and kind of processor"
+                "the last bits of a worker's numbers differ from those of this machine: use the same NumPy and kind of processor"
             )
         size, room = rows_size(grid, n, d), sum(fact["memory"] or sys.maxsize for fact in facts)
         if size > _SHARE * room:
@@ -246,7 +246,7 @@ class DaskRows:
         total, counted = np.zeros(weights.shape, np.int64), list[int]()
         for numbers, part in self._partials(loss, weights, chosen):
             if not (isinstance(part, np.ndarray) and part.dtype == np.int64 and part.shape == total.shape):
-                raise EngineError("a worker gave back no sum of the shape and type that was asked for")
+                raise EngineError("a worker did not give back a sum of the shape and type that was asked for")
             counted += numbers
             total += part
         if sorted(counted) != list(wanted):

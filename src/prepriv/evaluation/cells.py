@@ -30,7 +30,7 @@ accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, pred
 log_loss: as a share of LOSS_BOUND. A label that is not a declared class has cell -1, counts as wrong and has the largest
 loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target: where it is
 between the bounds; residuals: bin of its target less its prediction. What
-is no number has the largest error, is in the middle, and in no bin. GROUP: of a plan with groups, the one that the row is in.
+is not a number has the largest error, is in the middle, and in no bin. GROUP: of a plan with groups, the one that the row is in.
 """
 GROUP_CELLS = "group"
 
@@ -62,7 +62,7 @@ def column_codes(table: Table, place: int) -> NDArray[np.int64]:
     parts = [np.zeros(0, np.int64), *(part.columns[place].astype(np.int64) for part in table.parts())]
     codes = np.concatenate(parts)
     if len(codes) != table.n:
-        raise BadData("the table had not the same number of rows in each pass")
+        raise BadData("the table did not have the same number of rows in each pass")
     return codes
 
 

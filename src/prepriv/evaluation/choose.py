@@ -384,7 +384,7 @@ def carry_out(
     if parts is None:
         parts = _parts(chosen.method, table.n, plan.holdout, k, session)
     if len(parts) != table.n:
-        raise BadData(f"the plan is for {plan.n} records, which is not what the table has")
+        raise BadData(f"the plan is for {plan.n} records, and the table has another number")
     test, truth = table.some(parts == 0), targets[parts == 0]
 
     def trained(j: int) -> tuple[Model, int]:

@@ -113,7 +113,7 @@ class PrivateEvaluation:
         """The guarantee in one line."""
         plan, made = self.plan, self.guarantee_
         if made is None:
-            return "private: no (reproducible noise): nothing is claimed"
+            return "not private (reproducible noise): nothing is claimed"
         epsilon = up(made.epsilon(plan.delta))
         rows = "rows" if plan.domain.unit is None else "units, a row each"
         said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n:,} test {rows}"

@@ -83,12 +83,12 @@ def promise(guarantee: Guarantee) -> str:
     --------
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> print(promise(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one")))
-    From what was released, even someone who knows every other record guesses correctly which of two versions of one record was used at most 55 times in 100. A coin is right 50 times.
+    Even someone who knows every other record and sees all that was released can only guess which of two versions of one record was used. They are right at most 55 times in 100. A coin is right 50 times.
     """
     others = "every other record" if guarantee.unit is None else f"the rows of every other `{guarantee.unit}`"
     return (
-        f"From what was released, even someone who knows {others} guesses correctly {_secret(guarantee)} at most "
-        f"{percent(right_guesses(guarantee))[:-1]} times in 100. A coin is right 50 times."
+        f"Even someone who knows {others} and sees all that was released can only guess {_secret(guarantee)}. "
+        f"They are right at most {percent(right_guesses(guarantee))[:-1]} times in 100. A coin is right 50 times."
     )
 
 

@@ -235,7 +235,7 @@ def inverse_pointwise_distance(shifts: npt.ArrayLike) -> float:
     """
     moved = numbers("shifts", shifts, at_least=0.0)
     if moved.ndim != 1 or not len(moved):
-        raise ValueError(f"shifts must be a list of one number a record; got shape {moved.shape}")
+        raise ValueError(f"shifts must be a list of one number per record; got shape {moved.shape}")
     largest = float(moved.max())
     if largest == 0.0:
         return 1.0

@@ -32,7 +32,7 @@ def to_sklearn(model: Any) -> Any:
     flat = replace(model, maps=kept).flattened()
     if flat.class_weight is not None:
         raise ValueError(
-            "class_weight and threshold weigh calibrated probabilities, which scikit-learn's has not: use to_onnx()"
+            "class_weight and threshold weigh calibrated probabilities, which the model of scikit-learn does not have: use to_onnx()"
         )
     texts = any(isinstance(c, Text) for c in domain.columns.values())
     if flat.maps or texts:

@@ -36,7 +36,7 @@ from prepriv.learners.loss_constants import (
 
 
 BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
-"""What a learner is told of a loss: words about its residual."""
+"""What a learner knows about a loss: words about its residual."""
 
 
 class Loss(ABC):

@@ -247,7 +247,7 @@ class CyclicSGD(OnePassSGD):
     bias : float, default 1.0
         Value of the appended bias feature; it counts in the norm of a row.
     weight_decay : float, default 0.0
-        λ, of a penalty λ|w|²/2 on the weights; what a pass tells of a record then fades by itself.
+        λ, of a penalty λ|w|²/2 on the weights; what a pass reveals about a record then fades by itself.
 
     Raises
     ------

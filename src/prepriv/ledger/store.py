@@ -112,7 +112,7 @@ def create(path: Path, header: Header, *, timeout: float) -> None:
             f"{path.name}: SQLite keeps files of such names beside a ledger; choose another name"
         )
     if not path.parent.is_dir():
-        what = "is no folder" if path.parent.exists() else "does not exist"
+        what = "is not a folder" if path.parent.exists() else "does not exist"
         raise LedgerUnavailable(f"{path.name}: the folder {path.parent} {what}; nothing was created")
     for other in (path, *side_files(path)):
         if os.path.lexists(other):

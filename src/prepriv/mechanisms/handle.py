@@ -148,7 +148,7 @@ class Mechanisms:
     def threshold(self, values: Floats, *, upper: float, outliers: float | None = None) -> float:
         """A number in (0, upper] that about `outliers` of the values (n,) exceed (`private_threshold`).
 
-        values: one a record, in [0, upper], of rows that no step has moved. outliers: None is 1 + (8 / epsilon) log n,
+        values: one per record, in [0, upper], of rows that no step has moved. outliers: None is 1 + (8 / epsilon) log n,
         at most n / 2, epsilon that of the exponential mechanism its share buys (docs/proofs/dpsgd_f.md).
         """
         self._need_untouched("a threshold")
@@ -178,7 +178,7 @@ class Mechanisms:
         """NotCovered unless there are as many rows as records."""
         if rows != self._records:
             raise NotCovered(
-                f"{self.name} asks for a mechanism of other rows than one a record, where one record could count more than "
+                f"{self.name} asks for a mechanism of rows that are not one per record, where one record could count more than "
                 "once: give one row for each row that reaches the step, of zeros where it does not count"
             )
 

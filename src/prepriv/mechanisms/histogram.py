@@ -24,7 +24,7 @@ def private_histogram(
 ) -> NDArray[np.float64]:
     """Noisy counts of indices 0 <= i < bins, (bins,); a record with another index counts nowhere.
 
-    indices: (n',), integers, one a record. bins, n, adjacency: declared. The release is (1 / noise_multiplier)-GDP: one
+    indices: (n',), integers, one per record. bins, n, adjacency: declared. The release is (1 / noise_multiplier)-GDP: one
     record moves one count by one (L2 sensitivity 1), or, replaced, two of them (sqrt2). Counts may come out
     negative and do not add up to n; rounding them up to zero afterwards is free. One release for all bins:
     cheaper than a query each. The session draws it and writes it down under `name`. ValueError for other shapes or types, and

@@ -68,7 +68,7 @@ class SpentError(RuntimeError):
 class Metered(Session):
     """A session that pays for so much and no more: each release is counted before anything is drawn.
 
-    It counts in this process alone: a process that was forked off, which would count from zero, gets nothing, and there is no copy.
+    It counts in this process alone. A forked process would count from zero, so it gets nothing. A share cannot be copied.
     mu_squared: what the releases may add up to, and delta: the same, of releases that have one (`Mechanism.cost`).
     """
 

@@ -28,7 +28,7 @@ def private_split(
     group: (n',), the group 0 <= g < groups that each record is in; then the pair of each group, (groups, 2), at the same
     noise. A record of another group counts nowhere.
 
-    shares: (n',), one a record, rounded down to multiples of 2^-16; beyond [0, 1] the nearer end, NaN is 0. n:
+    shares: (n',), one per record, rounded down to multiples of 2^-16; beyond [0, 1] the nearer end, NaN is 0. n:
     declared. The release is (1 / noise_multiplier)-GDP: a record adds (v, 1 - v), of norm 1 at most, and two of
     those are at most sqrt2 apart.
     """

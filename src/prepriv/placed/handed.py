@@ -110,7 +110,7 @@ def mechanisms_of(
 def check_fitted(
     step: Step, training: FittedMap, prediction: ReleasedMap, session: Session, asked: int = 0
 ) -> None:
-    """ValueError for maps of another kind than the step's payment makes, or that can drop rows unsaid.
+    """ValueError for maps that are not of the kind that the step's payment makes, or that can drop rows unsaid.
 
     session: of the fit, with `asked` releases before it: a third-party Budget step that asks for none has nothing that may leave.
     """

@@ -35,7 +35,7 @@ class RawUnits(Step):
         return {name: (c.low, c.high) for name, c in self.declared.items() if isinstance(c, Numeric)}
 
     def check(self, domain: Domain) -> None:
-        """ValueError for another domain than the one of which the pipeline was read."""
+        """ValueError unless it is the domain with which the pipeline was read."""
         if list(self.declared.items()) != list(domain.columns.items()):
             raise ValueError(
                 "the steps were read of a pipeline on another domain: its columns, bounds or categories are not these; call "

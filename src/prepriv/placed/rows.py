@@ -190,8 +190,8 @@ class PrivateTable:
     def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
         """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).
 
-        The n declared rows of a stream stay in `memory` if they fit. Rows that are not of a file stay in the spool otherwise. Where nothing is to
-        be learned indices are -1: every record contributes nothing.
+        The n declared rows of a stream stay in `memory` if they fit. Rows that are not of a file stay in the spool otherwise. Where nothing has to
+        be learned, indices are -1: every record contributes nothing.
         """
         domain, stream = self.domain, self.stream
         table: Table
@@ -209,7 +209,7 @@ class PrivateTable:
             table, targets = encode_stream(stream, domain, *self._label, keep=keep, spool=self.spool)
         if self.counted and table.n != self.n:
             raise BadData(
-                f"the plan is for {self.n} {self.what}, which is not what the table has; a quoted cell may hold line breaks: "
+                f"the plan is for {self.n} {self.what}, and the table has another number; a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return table, targets

@@ -76,10 +76,10 @@ class Encoded(ReleasedMap):
             or len(text) > 4 * LARGEST_NETWORK // 3 + 4
             or not isinstance(first, bool)
         ):
-            raise ValueError("these are not data of an encoder")
+            raise ValueError("these data do not describe an encoder")
         network = Network.of(base64.b64decode(text, validate=True))
         if first and len(network.inputs) != 3:
-            raise ValueError("these are not data of an encoder")
+            raise ValueError("these data do not describe an encoder")
         return cls(_KNOWN.setdefault(network.sha256, network), first, factor, floor)
 
 
@@ -231,6 +231,6 @@ class Encode(Step):
         if network is None:
             raise ValueError(_not_here(self.network))
         if (network.inputs, network.features) != (self.inputs, self.features):
-            raise ValueError(f"{self.name}: the network is another one than the plan says")
+            raise ValueError(f"{self.name}: the network is not the one that the plan names")
         factor, floor = (1.0, 0.0) if self.radius is None else (self.radius, self.radius)
         return Encoded(network, self._channels_first(space), factor, floor)

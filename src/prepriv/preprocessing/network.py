@@ -171,7 +171,7 @@ def _tensors(onnx: Any, graph: Any) -> Iterator[Any]:
 
 
 def _check_parts(onnx: Any, model: Any) -> None:
-    """ValueError for a part that is not fixed, or that reads something else than the row."""
+    """ValueError for a part that is not fixed, or that reads something other than the row."""
     versions = {entry.domain: entry.version for entry in model.opset_import}
     graph = model.graph
     if versions.get("", versions.get("ai.onnx")) not in _OPSETS:

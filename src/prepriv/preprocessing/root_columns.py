@@ -84,7 +84,7 @@ class RootColumns(Step):
         if not isinstance(start, tuple | list) or not all(
             isinstance(b, int | float) and not isinstance(b, bool) and 0 <= b <= STRAIGHT for b in start
         ):
-            raise ValueError(f"start: must be numbers in 0..{STRAIGHT:g}, one a feature; got {start!r}")
+            raise ValueError(f"start: must be numbers in 0..{STRAIGHT:g}, one per feature; got {start!r}")
         settle(self, start=tuple(float(b) for b in start))
 
     @staticmethod

@@ -184,7 +184,7 @@ class PipelineWays(StepRule):
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:
             return PaidOption(way, (), math.inf, False, str(closed))
-        rough = "the noise of its steps is larger than they want, with so few records: more records, or a larger epsilon"
+        rough = "the noise of its steps is larger than they tolerate, with so few records: more records, or a larger epsilon"
         return PaidOption(way, steps, factor, not made.coarse, rough if made.coarse else "")
 
     @property

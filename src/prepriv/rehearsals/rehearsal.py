@@ -220,7 +220,7 @@ def _kept(said: str, training: FittedMap, x: Floats, start: int) -> NDArray[np.b
         return np.ones(len(x), dtype=bool)
     if not isinstance(made, np.ndarray) or made.dtype != np.bool_ or made.shape != (len(x),):
         raise ValueError(
-            f"`keep` of {said} must give None or an array of one truth value a row; got {type(made).__name__}"
+            f"`keep` of {said} must give None or an array of one truth value per row; got {type(made).__name__}"
         )
     return made
 
@@ -236,7 +236,7 @@ def _check_placeless(said: str, training: FittedMap, x: Floats, why: str) -> Non
         turned = np.roll(x, by, axis=0)
         if not np.array_equal(np.roll(made, by, axis=0), shown.transform(turned.copy()), equal_nan=True):
             raise ValueError(
-                f"{said} makes other bits of a row in other places of its block, and {why}: let it sum along each row, not by a "
+                f"{said} gives a row other bits at another place of its block, and {why}: let it sum along each row, not by a "
                 "product of matrices"
             )
     rows = [np.repeat(x[i : i + 1], BLOCK, axis=0) for i in range(FEW)]
@@ -280,5 +280,5 @@ def _check_written(said: str, prediction: ReleasedMap, x: Floats) -> None:
         raise ValueError(f"{said} cannot be written to a model and read back: {told(error)}") from None
     if not same:
         raise ValueError(
-            f"{said} is another one after it was written to a model and read back: see to_json and from_json"
+            f"{said} changes when it is written to a model and read back: see to_json and from_json"
         )

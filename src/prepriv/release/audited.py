@@ -46,7 +46,7 @@ def audit_fragment(plan: Plan, found: OneRun) -> str:
     covers = (
         "Canaries are made-up rows in coordinates that no record has. They go through the same clipping, sampling, sum and noise. They do not change "
         "the claim, and what they show depends on no record. They do not test pre-processing, and the bound assumes that the noise of "
-        "different coordinates is independent. How often they were guessed is the word of whoever ran it."
+        "different coordinates is independent. Whoever ran it states how many were guessed, and no file can show it."
     )
     return f'<p>{said[0].upper()}{said[1:]}.</p><figure>{audit_picture(plan, found)}</figure><p class="mute">{covers}</p>'
 

@@ -1,4 +1,4 @@
-"""The weights of a model that has one a column, as scikit-learn's `coef_`: in raw units where every map is affine."""
+"""The weights of a model that has one per column, as scikit-learn's `coef_`: in raw units where every map is affine."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def coefficients(model: Model) -> Coefficients:
 
     if any(isinstance(m, AddRandomFeatures | Scatter | Encoded) for m in model.maps):
         raise ValueError(
-            "the model has no weight a column: its rows have random features, wavelets or those of a network (steps='linear' has none)"
+            "the model does not have one weight per column: its rows have random features, wavelets or those of a network (steps='linear' has none)"
         )
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()

@@ -139,7 +139,7 @@ class Quality:
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""
         if self.of_number and self.error is None:
-            yield f"How far predictions are off was not measured, or cannot be said beside the noise, on {self.where}."
+            yield f"The error of predictions was not measured, or does not stand out of the noise, on {self.where}."
             return
         if self.error is not None:
             off = f"{self.error:.3g}"
@@ -156,17 +156,17 @@ class Quality:
             elif self.mean_error is None:
                 yield "Always predicting the mean would be off by much more."
             elif self.often_cut:
-                yield "That it is better than the mean where larger errors count in full is not shown."
+                yield "It is not shown to be better than the mean where larger errors count in full."
             return
         if self.right is None or self.right.value is None:
-            yield f"How often it is right cannot be said: there were too few rows beside the noise on {self.where}."
+            yield f"Too few rows stood out of the noise to say how often it is right, on {self.where}."
             return
         yield f"Of 100 predictions {self.right} are right, measured on {self.where}."
         if self.commonest is None or self.commonest.value is None:
             why = "it was not measured; `--measure confusion` does"
             if self.commonest is not None:
                 why = "there were too few records beside the noise; fewer measures, or a larger ε, have less of it"
-            yield f"How often the commonest class alone would be right is not known: {why}."
+            yield f"It is not known how often the commonest class alone would be right: {why}."
             return
         yield f"Always predicting {_named(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
         if not self.beats_the_commonest:

@@ -40,7 +40,7 @@ class Shape:
     values : array, (values, K)
         Of mean zero over bins or categories, a missing cell's beside them.
     band : array, (values,), or None
-        Two standard deviations of what the noise of training alone does to each; None for another learner than
+        Two standard deviations of what the noise of training alone does to each; None unless the learner is
         `GradientDescent`. It holds no error of the rows or of the model.
 
     Examples

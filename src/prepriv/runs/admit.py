@@ -52,7 +52,7 @@ class Unread(Protocol[_Read]):
 class Admitted(Generic[_T]):
     """Rows that were paid for.
 
-    rows: as they were read. session: where noise comes from. room: where integers will live, if it was asked for.
+    rows: as they were read. session: where noise comes from. room: where integers will live, if that was asked for.
     receipt: of the charge, if there is one.
     """
 

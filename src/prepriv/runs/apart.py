@@ -1,4 +1,4 @@
-"""Public data is not private data: told by object, memory and file, and never by content, which would tell of records.
+"""Public data is not private data: told by object, memory and file, and never by content, which would reveal records.
 
 A copy passes: that a table is public stays the user's claim (`payment.Public`). What is caught is the slip of the hand:
 the same table, a view or a slice of it, the same file under another name.

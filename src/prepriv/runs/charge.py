@@ -90,7 +90,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
 def check_charged(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None) -> None:
     """ValueError for a ledger that a result has to be noted in, and was not charged to."""
     if path is not None and receipt is None:
-        raise ValueError("ledger: this was charged to none, so no ledger can hold its hash")
+        raise ValueError("ledger: this was not charged to a ledger, so none can hold its hash")
 
 
 def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:

@@ -319,7 +319,7 @@ class Labelled:
 
 
 def _told(plan: Plan, progress: Progress) -> Callable[[int, int], Any] | None:
-    """Progress tells of rows where their number is public; elsewhere that they are read, once and without a number."""
+    """Progress counts rows where their number is public; elsewhere it says once, without a number, that they are read."""
     if not n_is_public(plan.domain.adjacency):
         progress("reading", 0, 0)
         return None

@@ -27,7 +27,7 @@ WARNING = (
 )
 CHECK = (
     "Training can say nothing about cells that do not fit (decimal commas, another encoding, labels that are\n"
-    "no declared class): the curator sees their counts with `prepriv validate DATA --schema THIS_FILE`."
+    "not declared classes): the curator sees their counts with `prepriv validate DATA --schema THIS_FILE`."
 )
 _LONGEST = 100  # values in a list of categories, or of classes
 MOST_CLASSES = 20  # that are all numbers: more of them are values of a number, to be learned as a target

@@ -149,7 +149,7 @@ def _of_objects(column: Any) -> bool:
 
 def _fits(matrix: NDArray[np.float64], d: int | None) -> NDArray[np.float64]:
     if d is not None and matrix.shape[1] != d:
-        raise BadData(f"d is {d}, which is not how many columns there are")
+        raise BadData(f"d is {d}, and the number of columns differs")
     return matrix
 
 

@@ -279,7 +279,7 @@ def _by_hand(body: bytes, comma: bytes, names: list[str]) -> pa.Table:
 
 
 def _table(rows: Sequence[Sequence[str | bytes]], names: list[str]) -> pa.Table:
-    """Columns of cells (texts stand for latin-1 bytes); nulls where a row has not one cell a name."""
+    """Columns of cells (texts stand for latin-1 bytes); nulls where a row does not have one cell per name."""
     nothing = [None] * len(names)
     columns = list(zip(*(row if len(row) == len(names) else nothing for row in rows)))
     return pa.table([_column(cells) for cells in columns or [()] * len(names)], names=names)

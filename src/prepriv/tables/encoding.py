@@ -95,7 +95,7 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
 
 
 def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
-    """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is no number."""
+    """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is not a number."""
     with silent():
         cells = numbers_in(label_column(labels), target.written)
     unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays
@@ -199,7 +199,9 @@ def read_whole(stream: Stream, names: Sequence[str]) -> Any:
         return frames[0].to_native() if len(frames) == 1 else nw.concat(frames).to_native()
     except Exception:  # of types, which a library may quote with a cell
         pass
-    raise BadData("a column has not one type in all parts of the table, which this reads as a whole")
+    raise BadData(
+        "a column has different types in different parts of the table, which is read as a whole here"
+    )
 
 
 def with_source(domain: Domain, table: Any) -> Domain:
@@ -294,7 +296,7 @@ def _from_sparse(data: Any, domain: Domain) -> Table:
 
 
 def _sparse_count(data: Any, domain: Domain) -> int:
-    """How many rows there are; BadData where they have not the declared features. A cell sets the type, which says nothing."""
+    """How many rows there are; BadData where they do not have the declared features. A cell sets the type, which says nothing."""
     if data.ndim != 2 or data.shape[1] != domain.ball_features:
         raise BadData(
             f"expected a sparse matrix of {domain.ball_features} features; got one of {data.ndim} dimension(s), "

@@ -118,7 +118,7 @@ def _type(column: Any) -> str:
 def check_new_rows(data: Any, domain: Domain) -> None:
     """BadData unless the form of rows to predict is the declared one: nothing is guessed for the rows of a user.
 
-    Beyond what `encode` refuses: a row in a list of another length than the domain's, and a numeric column none of
+    Beyond what `encode` refuses: a row in a list whose length is not the domain's, and a numeric column none of
     whose cells is a number. Training reads both as missing cells, since no private record may stop it.
     """
     if (stream := as_stream(data)) is not None:

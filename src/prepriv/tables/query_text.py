@@ -99,10 +99,10 @@ def one_statement(sql: str) -> str:
         raise BadData("the query must be printable text: it is printed with the claim")
     first = next((piece.upper() for kind, piece in tokens(text) if kind == "word"), "")
     if first not in _STARTS:
-        raise BadData("the query must read: it begins with SELECT, WITH, FROM, VALUES or TABLE")
+        raise BadData("the query must be one that reads: it begins with SELECT, WITH, FROM, VALUES or TABLE")
     if "PIVOT" in words(text):  # DuckDB makes columns of cells by it
         raise BadData(
-            "PIVOT makes columns of cells, so their names would tell of records: name the columns instead"
+            "PIVOT makes columns from cells, so their names would reveal records: name the columns instead"
         )
     return text
 

@@ -373,7 +373,7 @@ def _check_once(files: Iterable[Hashable]) -> None:
     seen = list(files)
     if len(set(seen)) < len(seen):
         raise BadData(
-            "one file stands among the files twice, by a link or in two formats: each of its records would be two; name it "
+            "one file is named twice, by a link or in two formats, and each of its records would count twice: name it "
             "once"
         )
 

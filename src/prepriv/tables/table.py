@@ -119,7 +119,7 @@ class Streamed(Table):
                 start, at, rest = start + BLOCK, stop, rest[:0]
             rest = np.concatenate([rest, part.block(at, part.n)])
         if start + len(rest) != self.n:
-            raise BadData("the table had not the same number of rows in each pass")
+            raise BadData("the table did not have the same number of rows in each pass")
         if len(rest):
             yield self.first + start, rest
 
@@ -155,7 +155,7 @@ class Streamed(Table):
 
 def _places(chosen: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
     if len(chosen) != n:
-        raise BadData("the table had not the same number of rows in each pass")
+        raise BadData("the table did not have the same number of rows in each pass")
     return chosen
 
 

@@ -60,8 +60,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a paid-for description is replaced",
         "our own: `evaluate` refused it, `describe` did not",
         "commands/outputs.py",
-        '    writable_own(path, mark, f"no {what} of this library")\n    if path.exists() and path.stat().st_size:\n',
-        '    writable_own(path, mark, f"no {what} of this library")\n    if False:\n',
+        '    writable_own(path, mark, f"not a {what} of this library")\n    if path.exists() and path.stat().st_size:\n',
+        '    writable_own(path, mark, f"not a {what} of this library")\n    if False:\n',
         (*ADMIT, "not_replaced"),
     ),
     Mutant(
