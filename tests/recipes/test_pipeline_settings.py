@@ -99,7 +99,7 @@ def test_values_of_transformers_are_those_that_scikit_learn_knows(made):
 
 def test_a_cap_that_nobody_would_read_is_refused():
     for asked in ({"way": "budget"}, {"way": "sketch"}, {"share": 0.1}):
-        with pytest.raises(ValueError, match="would not be read: leave missing out"):
+        with pytest.raises(ValueError, match="leave missing out"):
             reading(FILLED, BOX, missing=0.01, **asked)
         model = private(FILLED, BOX, **asked)
         with pytest.raises(ValueError, match="would not be read"):
@@ -220,7 +220,7 @@ def test_columns_that_the_domain_does_not_decide_are_refused(numbers, said):
 def test_two_selectors_that_only_a_frame_could_tell_apart_are_refused():
     text, category = (make_column_selector(dtype_include=kind) for kind in ("object", "category"))
     first = ColumnTransformer([("t", OneHotEncoder(), text), ("c", OneHotEncoder(), category)])
-    with pytest.raises(ValueError, match="two selectors by type take 'b'"):
+    with pytest.raises(ValueError, match="selectors by type take 'b'"):
         reading(make_pipeline(first, LogisticRegression()), MIXED)
 
 
@@ -231,5 +231,5 @@ def test_a_mask_after_another_transformer_is_about_all_that_reach_it():
         if len(mask) == 3:
             assert reading(whole, BOX).parts
             continue
-        with pytest.raises(ValueError, match="a mask of 2 columns, and 3 reach it"):
+        with pytest.raises(ValueError, match="2 columns, and 3 reach it"):
             reading(whole, BOX)
