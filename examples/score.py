@@ -59,6 +59,10 @@ def encoded(cells, column):
         return (unit if column["missing"] == "impute" else np.where(np.isnan(unit), 0.5, unit))[:, None]
     texts = [spelled(c) for c in cells]
     if column["type"] == "text":
+        if "encoder" in column:
+            raise ValueError(
+                f"this page has no network, and {column['name']!r} is read by {column['encoder']}"
+            )
         return np.array([hashed("" if t == "nan" else t, column["features"]) for t in texts])
     names = [spelled(c) for c in column["categories"]]
     at = [names.index(t) if t in names else len(names) + (t.lower() in GAPS) for t in texts]

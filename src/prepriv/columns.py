@@ -12,6 +12,7 @@ import numpy as np
 from prepriv._arguments import LARGEST, LEAST, choice, integer, real, settle, shown, truth
 from prepriv._arrays import Floats
 from prepriv.tables.cell import text_of
+from prepriv.tables.sentences import ENCODER, SENTENCE_SHA256, SENTENCE_WIDTH
 from prepriv.tables.written import DATES, WAYS_WRITTEN, Written, bound_written, spelled
 
 __all__ = ["Categorical", "Column", "Numeric", "Text"]
@@ -193,44 +194,75 @@ def bounds_in_words(column: Numeric) -> str:
     return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)
 
 
-MOST_TEXT = 1 << 17
+MOST_TEXT, _HASHED = 1 << 17, 1024
 
 
 @dataclass(frozen=True)
 class Text:
-    """Declare a column of texts, encoded as hashed counts of words and of pieces of words.
+    """Declare a column of texts, encoded as hashed counts of words and of pieces of words, or by a fixed network.
 
     Parameters
     ----------
     features : int, default 1024
         How many numbers a text becomes, 2 to 131072: together a row of norm at most 1. An empty cell becomes zeros, and
-        so does a text of more than 65,536 bytes.
+        so does a text of more than 65,536 bytes. The network makes 384, and takes no other number.
+    encoder : {"", "sentences"}, default ""
+        "sentences": each text goes through a network that was trained on other texts, all-MiniLM-L6-v2, with the weights of an
+        installed package (`prepriv[embeddings]`). The claim then holds only if no private record had a part in that network.
 
     Raises
     ------
     ValueError
-        If `features` is outside 2 to 131072.
+        If `features` is outside 2 to 131072, or is given beside an encoder, or there is no such encoder. Before a charge,
+        where rows have to be encoded and the package is not installed, or holds another network.
 
     Notes
     -----
-    The encoding is not fitted to anything, so it is free. Proof: docs/proofs/text.md.
+    The encoding is not fitted to anything, so it is free. Proofs: docs/proofs/text.md, docs/proofs/sentences.md.
 
     Examples
     --------
     >>> from prepriv import Text
-    >>> Text().width, Text(features=256).width
-    (1024, 256)
+    >>> Text().width, Text(features=256).width, Text(encoder="sentences").width
+    (1024, 256, 384)
     """
 
-    features: int = 1024
+    features: int = _HASHED
+    encoder: str = ""
 
     def __post_init__(self) -> None:
-        settle(self, features=integer("features", self.features, at_least=2, at_most=MOST_TEXT))
+        features = integer("features", self.features, at_least=2, at_most=MOST_TEXT)
+        if self.encoder not in ("", ENCODER):
+            raise ValueError(
+                f"encoder must be {ENCODER!r}, or left out for hashed words; got {shown(self.encoder)}"
+            )
+        if self.encoder and features not in (_HASHED, SENTENCE_WIDTH):
+            raise ValueError(
+                f"features: the encoder {ENCODER!r} makes {SENTENCE_WIDTH} numbers of a text; leave features out"
+            )
+        settle(self, features=features)
+        if self.encoder:
+            object.__setattr__(self, "features", SENTENCE_WIDTH)
 
     @property
     def width(self) -> int:
         """Number of encoded features."""
         return self.features
+
+    @property
+    def way(self) -> dict[str, str]:
+        """The encoder, for plain data, with the hash of its network; empty for hashed words."""
+        return {"encoder": self.encoder, "network": SENTENCE_SHA256} if self.encoder else {}
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Text:
+        """Read back from plain data. ValueError where they name another network than this version knows."""
+        column = Text(data["features"], data.get("encoder", ""))
+        if data.get("network", "") != column.way.get("network", ""):
+            raise ValueError(
+                f"a text names another network than {ENCODER!r} is here: read it with the version that wrote it"
+            )
+        return column
 
 
 Column: TypeAlias = Numeric | Categorical | Text
@@ -284,8 +316,11 @@ def columns_read(columns: Iterable[Column]) -> str:
         rules.append(
             "categories are one-hot, with one column for all that are not declared and one for empty cells"
         )
-    if any(isinstance(c, Text) for c in kinds):
-        rules.append("texts are hashed, and one that is empty or cannot be read is zeros")
+    for encoder in sorted({c.encoder for c in kinds if isinstance(c, Text)}):
+        rules.append(
+            f"texts{f' of the encoder {encoder!r} go through its network' if encoder else ' are hashed'}, and one that is "
+            "empty or cannot be read is zeros"
+        )
     return "; ".join(rules)
 
 

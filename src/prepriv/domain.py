@@ -548,6 +548,11 @@ class Domain:
         return self.ball_radius is not None
 
     @property
+    def encoded_texts(self) -> int:
+        """How many columns of texts go through a network (`Text.encoder`)."""
+        return sum(isinstance(c, Text) and bool(c.encoder) for c in self.columns.values())
+
+    @property
     def n_inputs(self) -> int:
         """Number of raw columns a table of features has."""
         return self.ball_features if self.is_ball else len(self.columns)
@@ -652,7 +657,7 @@ class Domain:
             if isinstance(c, Numeric):
                 kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing} | c.way
             elif isinstance(c, Text):
-                kind = {"type": "text", "features": c.features}
+                kind = {"type": "text", "features": c.features} | c.way
             else:
                 kind = {"type": "categorical", "categories": list(c.categories)}
             columns.append({"name": name} | kind)
@@ -717,7 +722,7 @@ class Domain:
             elif c["type"] == "categorical":
                 columns[c["name"]] = Categorical(tuple(c["categories"]))
             elif c["type"] == "text":
-                columns[c["name"]] = Text(c["features"])
+                columns[c["name"]] = Text.of(c)
             else:
                 raise ValueError(f"column type must be 'numeric', 'categorical' or 'text'; got {c['type']!r}")
         ball, target, unit = data.get("ball"), data.get("target"), data.get("unit")

@@ -39,6 +39,7 @@ from prepriv.plans.price import each_way
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step
 from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.space import Space
+from prepriv.tables.sentences import HOLDS_ONLY
 
 DIRECT, SMOOTH, _GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
@@ -255,6 +256,7 @@ def account(
     )
     notes = (
         *read,
+        *((HOLDS_ONLY,) if domain.encoded_texts else ()),
         *rests_on(steps),
         *ran.premise(setting(incoming, space)),
         *notes_on(real, delta, n, gdp_mu(min(max(real, 1e-6), 1e6), delta)),

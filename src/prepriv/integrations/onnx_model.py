@@ -72,7 +72,9 @@ def _encoded(g: Graph, domain: Domain) -> tuple[str, list[Any]]:
     given, made = [], []
     for name, column in domain.columns.items():
         if isinstance(column, Text):
-            raise NotExportable(f"column {name!r} is a text, whose hashing ONNX has no form for")
+            raise NotExportable(
+                f"column {name!r} is a text, whose {'cutting into pieces' if column.encoder else 'hashing'} ONNX has no form for"
+            )
         kind = number if isinstance(column, Numeric) else g.helper.TensorProto.STRING
         given.append(g.helper.make_tensor_value_info(name, kind, ["n", 1]))
         if isinstance(column, Numeric):

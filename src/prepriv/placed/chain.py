@@ -25,6 +25,7 @@ from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
 from prepriv.preprocessing.said import check_placeless, shift_after
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.space import Space
+from prepriv.tables.sentences import HOLDS_ONLY
 
 NO_NOISE = 100.0  # mu of a sketch whose noise is not drawn: what its estimates take for granted
 TEST_ERROR = 1e-3  # bound on the float error of a distance, in records
@@ -81,6 +82,7 @@ class Chain:
     steps: tuple[PlannedStep, ...]
     space: Space
     incoming: RowShift
+    texts: bool = False  # whether a fixed network read some
 
     @property
     def stages(self) -> Stages:
@@ -102,11 +104,15 @@ class Chain:
     def notes(self) -> tuple[str, ...]:
         """What is said beside a claim of these steps: what the steps themselves rest on, and what a test costs."""
         fixed = tuple(p.step.holds_only for p in self.steps if p.step.holds_only)
-        return fixed + tuple(
-            f"{', '.join(self.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
-            "is charged in full"
-            for p in self.steps
-            if p.test is not None
+        return (
+            ((HOLDS_ONLY,) if self.texts else ())
+            + fixed
+            + tuple(
+                f"{', '.join(self.steps[i].step.name for i in p.covers)}: caps tested by propose-test-release; a refusal "
+                "is charged in full"
+                for p in self.steps
+                if p.test is not None
+            )
         )
 
     def with_test_delta(self, delta: float) -> Chain:
@@ -157,7 +163,7 @@ def chain(
     if mu < math.inf:
         for group in tested_together(steps):
             planned[group[-1]] = _with_test(planned, group, mu, test_delta)
-    return Chain(tuple(planned), space, incoming)
+    return Chain(tuple(planned), space, incoming, domain.encoded_texts > 0)
 
 
 def tested_together(steps: Sequence[Step]) -> list[tuple[int, ...]]:

@@ -27,6 +27,7 @@ from prepriv.tables.encoding import (
     rows_of,
 )
 from prepriv.tables.readers import BadData
+from prepriv.tables.sentences import SENTENCE_WIDTH, sentence_network
 from prepriv.tables.spool import Spool, cells_size
 from prepriv.tables.stream import Files, Stream, as_stream
 from prepriv.tables.units import by_unit, check_units, in_periods
@@ -151,6 +152,8 @@ class PrivateTable:
 
     def check(self) -> None:
         """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""
+        if self.domain.encoded_texts:
+            sentence_network()
         if self.sealed:
             return
         there: int | None  # rows, where their number is known
@@ -185,7 +188,8 @@ class PrivateTable:
 
     def _fits(self, memory: int) -> bool:
         """Whether the declared encoded rows stay in memory."""
-        return self.learned and self.n * 8 * self.domain.n_inputs <= memory
+        size = 8 * self.domain.n_inputs + self.domain.encoded_texts * 4 * SENTENCE_WIDTH
+        return self.learned and self.n * size <= memory
 
     def read(self, memory: int) -> tuple[Table, NDArray[np.int32]]:
         """(encoded rows, their class indices); of units one row each, which holds the others (`UnitTable`).

@@ -81,7 +81,7 @@ def recipe(
     n: int,
     epsilon: float,
     delta: float,
-    steps: str | Sequence[Step | str] | StepRule = "auto",
+    steps: str | Sequence[Step | pay.Public | str] | StepRule = "auto",
     learner: str | Learner | LearnerRule = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given. Raises ValueError for anything else.
@@ -215,11 +215,11 @@ def auto_steps(
         *_, before = (space, *(after for _, _, after in walk([*impute, *roots], space)))
         even = _even_columns(domain, before, s=s, linear=linear, old=old)
     else:
-        center = _ball_center(space.d, n, epsilon, delta) if domain.is_ball else _center()
+        center = _ball_center(space.d, n, epsilon, delta) if _ball(domain) else _center()
         even = [Normalize(1.0), center, Normalize(1.0)]
     features, weight = TABLE_FEATURES if table and s < MUCH else FEATURES, feature_weight(domain, s, old=old)
     features = min(features, PER_COLUMN * space.d)
-    pays = not linear and weight >= LEAST_WEIGHT and not _texts_alone(domain)
+    pays = not linear and weight >= LEAST_WEIGHT and (_ball(domain) or not _texts_alone(domain))
     more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
     return [*impute, *roots, *even, *more, Rescale(SCALE)]
 
@@ -247,6 +247,11 @@ def _texts_alone(domain: Domain) -> bool:
     return not domain.is_ball and all(isinstance(c, Text) for c in domain.columns.values())
 
 
+def _ball(domain: Domain) -> bool:
+    """Whether rows are points of a ball: declared so, or texts alone that a network made vectors of."""
+    return domain.is_ball or 0 < len(domain.columns) == domain.encoded_texts
+
+
 def feature_weight(domain: Domain, s: float, *, old: bool = False) -> float:
     """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
     the share of columns that hold numbers, as categories are not curves.
@@ -254,7 +259,7 @@ def feature_weight(domain: Domain, s: float, *, old: bool = False) -> float:
     Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell. In a wide ball,
     of embeddings, they tell little: a network has made of a record what a hyperplane sees. old: as in version 0.2.
     """
-    if domain.is_ball and domain.space.d >= WIDE and not old:
+    if _ball(domain) and domain.space.d >= WIDE and not old:
         return min(s / AFTER_NETWORK, MOST_AFTER_NETWORK)
     columns = domain.space.d if domain.is_ball else len(_numeric(domain))
     numbers = 1.0 if domain.is_ball else len(_numeric(domain)) / len(domain.columns)

@@ -66,14 +66,19 @@ def coefficients(model: Model) -> Coefficients:
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
     left = flat.maps
-    texts = any(isinstance(c, Text) for c in model.domain.columns.values())
+    texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     if left:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
         after = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         return Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
     weights, bias = raw_units(flat.weights, flat.domain)
-    return Coefficients(weights, bias, model.domain.space.names, ("hashing of texts",) if texts else ())
+    return Coefficients(
+        weights, bias, model.domain.space.names, tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts))
+    )
+
+
+_READ = ("hashing of texts", "a network of texts")
 
 
 def _names(spaces: Sequence[Space], maps: Sequence[ReleasedMap]) -> tuple[str, ...]:

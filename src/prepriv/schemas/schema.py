@@ -12,11 +12,12 @@ periods: {column: visited, by: month}  # optional: what `train --period 2026-11`
 columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
-  note: {type: text, features: 1024}   # hashed words and pieces of words
+  note: {type: text, features: 1024}   # hashed words and pieces of words; or {type: text, encoder: sentences} (docs/text.md)
 steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features; "steps: additive": docs/additive.md)
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}   # the last entry may be the name of a recipe for what free steps before it make: [{step: Encode, network: encoder.onnx}, auto]
+#                                  and before that name {public: public.csv}, unlabelled public rows whose directions it learns in (docs/pillar.md)
 learner: {kind: PoissonSGD, batch_size: 256, steps: 500, loss: Softmax}   # optional: prepriv.learners; the recipe's otherwise
 draft: true                      # written by `schema init`: refused until this line is removed
 drafted: [{epsilon: 0.2, ...}]   # written by `schema init --epsilon`: what the draft cost, which every model of it claims, too; leave it
@@ -102,10 +103,11 @@ class CategoricalColumn(_Strict):
 
 
 class TextColumn(_Strict):
-    """A column of texts, hashed into so many features."""
+    """A column of texts, hashed into so many features, or through a fixed network."""
 
     type: Literal["text"]
     features: Count = 1024
+    encoder: Literal["sentences"] | None = None
 
 
 class Label(_Strict):
@@ -187,6 +189,13 @@ class Schema(_Strict):
         for i, step in enumerate(steps if isinstance(steps, list) else (), 1):
             if not isinstance(step, dict) and not (i == len(steps) > 1 and step in NAMED):
                 raise ValueError(f"step {i} {not_a_step(step)}")
+            if isinstance(step, dict) and "public" in step and "step" not in step:
+                if not (set(step) == {"public"} and isinstance(step["public"], str)):
+                    raise ValueError(f"step {i} must be written as - public: PATH; got {step!r}")
+                if i != len(steps) - 1 or steps[i] not in NAMED:
+                    raise ValueError(
+                        f"step {i}: public: PATH stands right before the name of a recipe, the last step"
+                    )
         return steps
 
     @model_validator(mode="after")
@@ -214,7 +223,7 @@ class Schema(_Strict):
                 if isinstance(c, NumericColumn):
                     columns[name] = Numeric(c.low, c.high, c.missing, c.written)
                 elif isinstance(c, TextColumn):
-                    columns[name] = Text(c.features)
+                    columns[name] = Text(c.features, c.encoder or "")
                 else:
                     columns[name] = Categorical(tuple(str(v) for v in c.categories))
             except ValueError as error:
@@ -278,12 +287,17 @@ class Schema(_Strict):
         except ValidationError as error:
             raise sentence(Path("the command line"), error) from None
 
-    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step | str] | str:
-        """The declared steps, or the name of the recipe's; the last one may be such a name. read_public: reads a public table by its path."""
+    def build_steps(self, read_public: Callable[[str], Any]) -> list[Step | pay.Public | str] | str:
+        """The declared steps, or the name of the recipe's; the last one may be such a name, with public rows before it. read_public: reads
+        a public table by its path."""
         if self.steps is None or isinstance(self.steps, str):
             return self.steps or "auto"
         return [
-            spec if isinstance(spec, str) else build_step(i, dict(spec), read_public)
+            spec
+            if isinstance(spec, str)
+            else pay.Public(read_public(spec["public"]))
+            if set(spec) == {"public"}
+            else build_step(i, dict(spec), read_public)
             for i, spec in enumerate(self.steps, 1)
         ]
 

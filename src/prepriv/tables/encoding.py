@@ -8,7 +8,7 @@ unknown category is "other", an unknown label marks the record as contributing n
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
 from prepriv.tables.lists import columns_of_lists, matrix_of_lists
 from prepriv.tables.readers import BadData
+from prepriv.tables.sentences import embedded
 from prepriv.tables.sparse import is_sparse, sparse_rows
 from prepriv.tables.spool import Spool
 from prepriv.tables.stream import Files, Stream, as_stream
@@ -76,10 +77,12 @@ def categorical_cells(series: Any, column: Categorical) -> NDArray[np.int32]:
     return _lookup(codes, np.array([place(v) for v in distinct], dtype=np.int32), place(None))
 
 
-def _texts(series: Any) -> NDArray[np.object_]:
-    """What each cell says as a text, (n,); the empty one for an empty cell."""
+def _texts(series: Any, made: Callable[[NDArray[np.object_]], NDArray[Any]] | None) -> NDArray[Any]:
+    """What each cell says as a text, (n,), the empty one for an empty cell; or what is made of it, (n, features) in single precision."""
     codes, distinct = cells(series)
-    return _lookup(codes, np.array([text_cell(v) for v in distinct], dtype=object), "")
+    texts = np.array([*(text_cell(v) for v in distinct), ""], dtype=object)
+    found = texts if made is None else made(texts)
+    return found[codes]  # -1, of an empty cell, is the last
 
 
 def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]:
@@ -412,5 +415,5 @@ def _encoded(cells: Any, kind: Column) -> NDArray[Any]:
     if isinstance(kind, Numeric):
         return _encode_numeric(numbers_in(cells, kind.written), kind)
     if isinstance(kind, Text):
-        return _texts(cells)
+        return _texts(cells, embedded if kind.encoder else None)
     return categorical_cells(cells, kind)

@@ -18,6 +18,7 @@ from prepriv.columns import Categorical, Column, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.engines.engine import NoRoom
 from prepriv.engines.local import memory_shown, reserve, scratch_folder
+from prepriv.tables.sentences import SENTENCE_WIDTH
 from prepriv.tables.table import Table
 
 _CELL = {Numeric: 8, Categorical: 4}  # bytes; of a text, what a short one takes
@@ -28,7 +29,8 @@ def cells_size(domain: Domain) -> int:
     """Bytes of an encoded row, texts taken to be short."""
     if domain.is_ball:
         return 8 * domain.ball_features
-    return sum(_CELL.get(type(column), _TEXT) for column in domain.columns.values())
+    texts = domain.encoded_texts * (4 * SENTENCE_WIDTH - _TEXT)
+    return texts + sum(_CELL.get(type(column), _TEXT) for column in domain.columns.values())
 
 
 class Spool:
@@ -85,7 +87,7 @@ def _write(file: IO[bytes], array: NDArray[Any]) -> None:
 
 def _read(file: IO[bytes], column: Column) -> NDArray[Any]:
     array: NDArray[Any] = np.load(file, allow_pickle=False)
-    if not isinstance(column, Text):
+    if not isinstance(column, Text) or column.encoder:
         return array
     texts = [file.read(length).decode("utf-8", "surrogatepass") for length in array.tolist()]
     return np.array([*texts, None], dtype=object)[:-1]
