@@ -66,7 +66,9 @@ def _run(arguments: list[str] | None) -> int:
     except typer.Abort:  # older ones into this
         raise KeyboardInterrupt from None
     except ValueError as error:
-        return _say(str(error), BAD_INPUT)
+        for line in getattr(error, "lines", (str(error),)):  # a line for each reason, where there are several
+            _say(line, BAD_INPUT)
+        return BAD_INPUT
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:

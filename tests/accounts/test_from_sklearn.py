@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn import preprocessing as sk
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.decomposition import PCA
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -20,6 +20,7 @@ from sklearn.utils import all_estimators
 from prepriv import Categorical, Domain, Numeric, account
 from prepriv import from_sklearn as undeclared
 from prepriv.accounts.from_sklearn import REFUSED, RawUnits, Unpriced
+from prepriv.cli import run
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.preprocessing.base import walk
 
@@ -146,7 +147,7 @@ class MyScaler(sk.StandardScaler):
         (sk.StandardScaler(with_std=False), "Center"),
         (sk.Normalizer("l1"), "l2"),
         (sk.OneHotEncoder(), "auto"),
-        (sk.OneHotEncoder(categories=[[0, 1]] * 3), "declare the column 'x0' as categorical"),
+        (sk.OneHotEncoder(categories=[[0, 1]] * 3), "declare the columns 'x0', 'x1', 'x2' as categorical"),
         (FeatureUnion([("a", sk.StandardScaler())]), "FeatureUnion"),
         (sk.FunctionTransformer(np.log1p), "FunctionTransformer"),
         (Pipeline([("a", PCA(1)), ("b", sk.MaxAbsScaler())]), "MaxAbsScaler"),
@@ -218,3 +219,30 @@ def test_raw_units_count():
             ).shift.total_shift
         )
     assert found[1] == pytest.approx(100 * found[0], rel=1e-9)
+
+
+def test_columns_and_parts_with_one_reason_are_one_line(tmp_path, capsys):
+    """It was a sentence for each column; on the command line each reason is a line."""
+    words = {f"w{i}": Categorical(["x", "y"]) for i in range(7)}
+    domain = Domain({"a": Numeric(0, 1)} | words, classes=[0, 1], n=900)
+    with pytest.raises(Unpriced) as told:
+        from_sklearn(make_pipeline(PCA(1), TruncatedSVD(1)), domain)
+    *lines, way_out = told.value.lines
+    assert len(lines) == 2 and lines[0].startswith("PCA, TruncatedSVD have no price: one record can turn")
+    assert "the columns 'w0', 'w1', 'w2', 'w3', 'w4' and 2 more are declared categorical" in lines[1]
+    assert way_out.startswith("PCA, TruncatedSVD can stay") and len(told.value.refused) == 3
+    pair = make_column_transformer(
+        (sk.OrdinalEncoder(categories=[["x", "y"]] * 2), ["w0", "w1"]), remainder="drop"
+    )
+    with pytest.raises(Unpriced, match="'w0', 'w1' have ordinal codes"):
+        from_sklearn(pair, domain)
+    (tmp_path / "mine.py").write_text("from sklearn.decomposition import PCA\npipeline = PCA(1)\n")
+    columns = "".join(f"    {name}: {{type: categorical, categories: [x, y]}}\n" for name in words)
+    (tmp_path / "p.yaml").write_text(
+        "rows: 900\ndelta: 1.0e-5\nsklearn: mine.py\nschema: s.yaml\n"
+        "learner: {kind: Opacus, noise_multiplier: 1.1, max_grad_norm: 1.0, sample_rate: 0.01, epochs: 5}\n"
+    )
+    (tmp_path / "s.yaml").write_text(f"label: {{name: y, classes: [a, b]}}\ncolumns:\n{columns}")
+    assert run(["account", str(tmp_path / "p.yaml")]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and all(line.startswith("prepriv: ") for line in said)

@@ -60,7 +60,7 @@ def test_a_folder_holds_numbers_picture_tables_and_rows(place, capsys):
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--epsilon", "0.001", "--out", "s"], "nothing was charged: the sketch needs"),
+        (["--epsilon", "0.001", "--out", "s"], "nothing was charged: a sketch of this table"),
         ([], "--out: name a folder"),
         (["--out", "p.csv"], "must be a folder"),
         (["--out", "s", "--draw", "0"], "--draw"),
@@ -136,7 +136,7 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
             "RandomForestClassifier()",
             "RandomForestClassifier: it has no private learner here",
         ),
-        ("PCA(2)", "PCA(0.9)", "the sketch needs mu"),
+        ("PCA(2)", "PCA(0.9)", "cannot be paid for. By a sketch"),
         ("pipeline =", "other =", "must define `domain`"),
         (
             "pipeline =",

@@ -460,9 +460,9 @@ def test_auto_buys_more_where_there_is_less(usual):
 
 
 def test_too_little_is_refused_when_planned_and_coarse_is_said(usual):
-    with pytest.raises(ValueError, match=r"sketch needs mu >= .*enough"):
+    with pytest.raises(ValueError, match=r"a sketch of this table .* would be enough"):
         plan_of(usual, MIXED.with_n(200), epsilon=0.1)
-    with pytest.warns(UserWarning, match="expect to lose"):
+    with pytest.warns(UserWarning, match=r"1\.5 to 1\.9 points"):
         plan_of(Fitted.of(USUAL, MIXED, Sketch(0.01)), MIXED.with_n(2000))
 
 
@@ -554,7 +554,7 @@ def test_what_cannot_be_fitted_costs_nothing(tmp_path):
     settings = {"epsilon": 0.1, "delta": 1e-5, "ledger": tmp_path / "L.db"}
     steps = [Fitted.of(USUAL, MIXED), *BEHIND]
     weak = prepriv.PrivateClassifier(MIXED.with_n(100), steps=steps, **settings)
-    with pytest.raises(ValueError, match="the sketch needs"):
+    with pytest.raises(ValueError, match="a sketch of this table"):
         weak.fit(*table(100))
     assert Ledger.open(tmp_path / "L.db").entries() == ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sketch_cases import ADJACENCIES, domain, frame
 
+import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.sketches.fine_grid import cell_codes, cells_of, mass_bins, masses
 from prepriv.sketches.pairs import correlations
 from prepriv.sketches.release import release_sketch
-from prepriv.sketches.signal import check_of, mu_enough, signal_of
+from prepriv.sketches.signal import MEASURED, check_of, mu_enough, signal_of
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape, on_simplex, shape_of, without_lost
 from prepriv.sketches.tablesketch import TableSketch, raw_columns
@@ -194,10 +196,11 @@ def facts(n, d, mu, classes=2, needs="labels", k=1):
 
 def test_the_rule_says_before_the_charge_what_would_be_enough():
     weak = signal_of(facts(1000, 20, 0.05))
-    assert (
-        weak.verdict == "too little" and "0.358" in weak.sentence and "1000 rows, 20 columns" in weak.sentence
-    )
-    assert "7156 rows" in weak.sentence
+    assert weak.verdict == "too little" and "1,000 rows, 20 columns" in weak.sentence
+    assert "its signal b is 5.6" in weak.sentence and MEASURED["too little"] in weak.sentence
+    assert "7,156 rows in place of 1,000; 7.2 times this ε" in weak.sentence
+    few = signal_of(facts(1000, 20, 0.27)).sentence
+    assert "1.8 times this share of the budget; 11 columns in place of 20" in few
     assert weak.columns_enough == 0 and signal_of(facts(1000, 20, 0.27)).columns_enough == 11
     for enough in (facts(weak.rows_enough, 20, 0.05), facts(1000, 11, 0.27)):
         assert signal_of(enough).b >= 40
@@ -219,3 +222,12 @@ def test_auto_buys_what_is_enough(needs, k):
 def test_the_free_check_tells_signal_from_noise():
     assert "enough" in check_of(drawn("labels").shape)
     assert "lose" in check_of(drawn("labels", mu=0.004).shape)
+
+
+def test_what_was_lost_stands_on_the_page_as_it_is_said():
+    page = (Path(prepriv.__file__).parents[2] / "docs" / "sketch.md").read_text(encoding="utf-8")
+    for said in MEASURED.values():
+        assert said in page
+    small = signal_of(facts(40_000, 14, 0.27)).sentence
+    assert MEASURED["enough"] in small and "few tenths" not in small
+    assert "single columns lose less" in signal_of(facts(40_000, 14, 0.27, needs="columns")).sentence

@@ -31,6 +31,7 @@ from prepriv.preprocessing.scale import StandardScaler
 WIDEST = 1e9  # a radius that cuts nothing off: scikit-learn pulls no row back
 
 RESAMPLERS = ("imblearn",)
+_MOST_NAMED = 5  # columns in one sentence
 
 
 class Unpriced(ValueError):
@@ -38,8 +39,19 @@ class Unpriced(ValueError):
 
     def __init__(self, refused: Sequence[tuple[str, str]]) -> None:
         self.refused = tuple(refused)
-        said = [f"{name} has no price: {why}" for name, why in refused]
-        super().__init__("; ".join([*said, *self.way_out]))
+        super().__init__("; ".join(self.lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A line for each reason, with all parts that have it, and one for what keeps them."""
+        parts: dict[str, list[str]] = {}
+        for name, why in self.refused:
+            parts.setdefault(why, []).append(name)
+        said = (
+            f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} no price: {why}"
+            for why, names in parts.items()
+        )
+        return (*said, *self.way_out)
 
     @property
     def way_out(self) -> tuple[str, ...]:
@@ -52,6 +64,13 @@ class Unpriced(ValueError):
             f"{', '.join(kept)} can stay as {'it is' if len(kept) == 1 else 'they are'}, fitted on a private sketch of the table in place of "
             "the records: prepriv.private(pipeline, domain, epsilon=...)",
         )
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Columns by name, in words; of many the first."""
+    shown_here = ", ".join(repr(name) for name in names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"the column{'' if len(names) == 1 else 's'} {shown_here}{more}"
 
 
 @dataclass(frozen=True)
@@ -93,12 +112,15 @@ class Reader:
         if self.domain.is_ball:
             raise ValueError("a scikit-learn pipeline needs a domain with columns: Domain(...) or Domain.box")
         self.read(pipeline, None)
-        for name, column in self.domain.columns.items():
-            if not isinstance(column, Numeric) and name not in self.settled:
+        for kind in (Categorical, Text):
+            declared = (name for name, column in self.domain.columns.items() if isinstance(column, kind))
+            if left := [name for name in declared if name not in self.settled]:
+                one = len(left) == 1
                 self._refuse(
                     "what is passed through",
-                    f"the column {name!r} is declared {type(column).__name__.lower()} and would reach the learner as it stands: "
-                    "give it to a OneHotEncoder with its categories, or drop it in a ColumnTransformer",
+                    f"{_columns(left)} {'is' if one else 'are'} declared {kind.__name__.lower()} and would reach the learner as "
+                    f"{'it stands' if one else 'they stand'}: give {'it' if one else 'them'} to a OneHotEncoder with "
+                    f"{'its' if one else 'their'} categories, or drop {'it' if one else 'them'} in a ColumnTransformer",
                 )
         if self.refused:
             raise Unpriced(self.refused)
@@ -354,6 +376,7 @@ class Reader:
                 f"{name}(categories=)",
                 f"it lists {len(part.categories)} columns, and there are {len(chosen)}",
             )
+        others: dict[str, list[str]] = {}
         for column, categories in zip(chosen, part.categories):
             declared = self.domain.columns[column]
             if isinstance(declared, Categorical):
@@ -362,15 +385,20 @@ class Reader:
                     self._refuse(name, f"the column {column!r} is encoded twice")
                 self.settled.add(column)
                 if name == "OrdinalEncoder" or not same:
-                    why = "is ordinal here" if same else "has other categories here"
-                    self._refuse(
-                        name, f"the column {column!r} {why}, and one-hot by its categories in the domain"
-                    )
+                    others.setdefault("ordinal codes" if same else "other categories", []).append(column)
             elif name == "OneHotEncoder" or isinstance(declared, Text):
                 told = "categorical" if name == "OneHotEncoder" else f"Numeric(0, {len(categories) - 1})"
-                self._refuse(name, f"declare the column {column!r} as {told} in the domain")
+                others.setdefault(told, []).append(column)
             else:
                 self._codes(column, declared, categories)
+        for told, which in others.items():
+            has = "has" if len(which) == 1 else "have"
+            self._refuse(
+                name,
+                f"{_columns(which)} {has} {told} here, and one-hot codes of declared categories in the domain"
+                if told in ("ordinal codes", "other categories")
+                else f"declare {_columns(which)} as {told} in the domain",
+            )
 
     def _codes(self, column: str, declared: Numeric, categories: Sequence[Any]) -> None:
         """Codes of an OrdinalEncoder: the bounds are theirs, and of the cells themselves another thing has to hold."""

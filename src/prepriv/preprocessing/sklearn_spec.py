@@ -41,8 +41,8 @@ def spec_of(estimator: Any, columns: Sequence[str] | Mapping[str, Column] | None
     """
     kind = type(estimator)
     if kind.__module__.startswith("sklearn.") and kind.__name__ in NOT_TAKEN:
-        why, instead = NOT_TAKEN[kind.__name__]
-        raise ValueError(f"{kind.__name__} is not taken: {why}; use {instead}")
+        why, instead, differs = NOT_TAKEN[kind.__name__]
+        raise ValueError(f"{kind.__name__} is not taken: {why}; use {instead} ({differs})")
     path = class_path(kind)
     check_values(estimator)
     if kind.__name__ == "Pipeline":

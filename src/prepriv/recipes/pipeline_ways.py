@@ -31,6 +31,7 @@ from prepriv.sketches.signal import PAIRED, signal_of
 PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]
 PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
 EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their width, about half of RECIPE_LEVEL (docs/sketch.md)
+_BY = {"sketch": "By a sketch", "budget": "By steps of prepriv"}
 _SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
 _SAYS = {
     "free": "its transformers learn nothing from rows beyond what is declared, so they cost nothing: their outputs are centred and scaled by made-up rows of the domain",
@@ -162,10 +163,10 @@ class PipelineWays(StepRule):
         asked = [option for option in found if self.asked in ("auto", option.way)] or list(found)
         if not any(option.open for option in asked):
             told = {option.way: option.why for option in asked}
-            raise ValueError(
-                "; by steps of prepriv: ".join(told[way] for way in ("sketch", "budget") if way in told)
-                or told["sensitivity"]
-            )
+            lines = [f"{_BY[way]}: {told[way]}" for way in ("sketch", "budget") if way in told]
+            if not lines:
+                raise ValueError(told["sensitivity"])
+            raise ValueError(f"{self._who} cannot be paid for. {' '.join(lines)}{self._without}")
         return next(option for option in asked if option.open)
 
     def steps_for(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Step, ...]:
@@ -186,6 +187,20 @@ class PipelineWays(StepRule):
             return PaidOption(way, (), math.inf, False, str(closed))
         rough = "the noise of its steps is larger than they tolerate, with so few records: more records, or a larger epsilon"
         return PaidOption(way, steps, factor, not made.coarse, rough if made.coarse else "")
+
+    @property
+    def _without(self) -> str:
+        """What leaving them out would do."""
+        lacking = dict.fromkeys(part.name for part in self.own.parts if part.why)
+        if not lacking or self.own.why or self.asked != "auto":
+            return ""
+        return f". Without {', '.join(lacking)} steps of prepriv pay for the rest"
+
+    @property
+    def _who(self) -> str:
+        """What stands in the way of a fit by steps, or the pipeline."""
+        lacking = dict.fromkeys(part.name for part in self.own.parts if part.why)
+        return ", ".join(lacking) if lacking and self.asked == "auto" else "this pipeline"
 
     @property
     def _no_sensitivity(self) -> str:

@@ -15,6 +15,7 @@ from prepriv.learners.losses import Hinge, SquaredHinge
 from prepriv.learners.targets import Huber
 from prepriv.preprocessing.sklearn_spec import check_values, class_path
 from prepriv.recipes.own_fits import no_effect
+from prepriv.recipes.sklearn_nearest import nearest_to
 from prepriv.recipes.step_rule import LearnerRule
 
 CLASSIFIERS, REGRESSORS = (
@@ -67,11 +68,14 @@ class OtherLoss(LearnerRule):
         return replace(automatic, loss=self.loss)  # type: ignore[type-var]
 
 
+def type_of(domain: Domain) -> str:
+    """The estimator of prepriv for a domain, by its name."""
+    return "PrivateClassifier" if domain.target is None else "PrivateRegressor"
+
+
 def nearest(domain: Domain) -> str:
     """The default recipe, as it is written."""
-    return (
-        "prepriv.PrivateClassifier(domain)" if domain.target is None else "prepriv.PrivateRegressor(domain)"
-    )
+    return f"prepriv.{type_of(domain)}(domain)"
 
 
 def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]]:
@@ -80,19 +84,7 @@ def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]
     numbers = domain.target is not None
     open_here = REGRESSORS if numbers else CLASSIFIERS
     if name not in open_here:
-        curves = f'{nearest(domain)[:-1]}, steps="additive")'
-        other = CLASSIFIERS if numbers else REGRESSORS
-        why = (
-            f"the domain declares {'a number' if numbers else 'classes'} to be learned"
-            if name in other
-            else "it has no private learner here"
-        )
-        if name.endswith("CV") and name[:-2] in open_here:
-            raise ValueError(f"{name} chooses its settings by the records: take {name[:-2]}")
-        raise ValueError(
-            f"{name}: {why}. Taken are {', '.join(open_here)}. Nearest to trees and boosting is {curves}, a function of each column; the "
-            f"default is {nearest(domain)}. Each costs the epsilon that it is given, and no sketch"
-        )
+        raise ValueError(_refusal(name, domain, open_here, CLASSIFIERS if numbers else REGRESSORS))
     class_path(type(last))  # that class exactly
     _check_known(last, numbers)
     params, defaults = last.get_params(deep=False), type(last)().get_params(deep=False)
@@ -114,6 +106,21 @@ def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]
     if without_effect:
         says += (no_effect(name, without_effect),)
     return loss, class_weight, says
+
+
+def _refusal(name: str, domain: Domain, open_here: tuple[str, ...], other: tuple[str, ...]) -> str:
+    """Why an estimator is not taken, what is nearest, and how its answer differs."""
+    if name.endswith("CV") and name[:-2] in open_here:
+        return f"{name} chooses its settings by the records: take {name[:-2]}, with its settings at their defaults"
+    taken = f"Taken are {', '.join(open_here)}; the default is {nearest(domain)}"
+    if name in other:
+        return f"{name}: the domain declares {'a number' if domain.target is not None else 'classes'} to be learned. {taken}"
+    default = type_of(domain)
+    instead, differs = nearest_to(name, default) or (
+        f'prepriv.{default}(domain, steps="additive")',
+        "one function of each column",
+    )
+    return f"{name}: it has no private learner here. Nearest: {instead} ({differs}). {taken}. Each costs the epsilon that it is given"
 
 
 def _check_known(last: Any, numbers: bool) -> None:

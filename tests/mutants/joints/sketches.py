@@ -9,6 +9,7 @@ ESTIMATES = ("tests/sketches/test_sketch_estimates.py", "-k")
 FITTED = ("tests/preprocessing/test_fitted.py", "-k")
 OWN = ("tests/recipes/test_own_fits.py", "-k")
 SETTINGS = ("tests/recipes/test_pipeline_settings.py", "-k")
+NEAREST = ("tests/recipes/test_nearest.py", "-k")
 ALONE = ("tests/description/test_sketch.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -243,5 +244,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "replace(self.fitted, payment=Sketch(self.share))",
         "self.fitted",
         (*SETTINGS, "clones_keep"),
+    ),
+    Mutant(
+        "an estimator that is not taken is sent to the wrong choice",
+        "our own: a forest for a nearest neighbour",
+        "recipes/sklearn_estimators.py",
+        "nearest_to(name, default) or",
+        "nearest_to('RandomForestClassifier', default) or",
+        (*NEAREST, "with_its_line"),
+    ),
+    Mutant(
+        "a sketch is said to lose less than was measured",
+        "our own: a few tenths of a point, where a point was lost",
+        "sketches/signal.py",
+        '"many cells" if self.verdict == "coarse" and self.tau > COARSE else self.verdict',
+        '"enough"',
+        (*ESTIMATES, "what_would_be_enough"),
     ),
 )
