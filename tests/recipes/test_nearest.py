@@ -18,7 +18,7 @@ from prepriv.private_pipeline import private, reading
 from prepriv.recipes.sklearn_estimators import CLASSIFIERS, REGRESSORS, read_estimator
 from prepriv.recipes.sklearn_nearest import NEAREST, nearest_to
 
-PAGE = (Path(prepriv.__file__).parents[2] / "docs" / "your-pipeline.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "your-pipeline.md").read_text(encoding="utf-8")
 NAMES = dict(all_estimators())
 BOX = prepriv.Domain.box(0, 1, features=3, classes=[0, 1], n=5000)
 TARGET = prepriv.Domain.box(0, 1, features=3, target=prepriv.Numeric(0, 1), n=5000)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sketch_cases import ADJACENCIES, domain, frame
 
-import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
@@ -225,7 +224,7 @@ def test_the_free_check_tells_signal_from_noise():
 
 
 def test_what_was_lost_stands_on_the_page_as_it_is_said():
-    page = (Path(prepriv.__file__).parents[2] / "docs" / "sketch.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "sketch.md").read_text(encoding="utf-8")
     for said in MEASURED.values():
         assert said in page
     small = signal_of(facts(40_000, 14, 0.27)).sentence
