@@ -130,7 +130,7 @@ def test_a_record_is_in_the_registrys_schema(name):
 def test_pre_processing_and_tuning_are_said_step_by_step():
     said = record_of()["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
     assert "- MeanImputer: fitted without noise, and training pays" in said
-    assert "at most 50 of the 5000 records miss 'age'" in said
+    assert "at most 50 of the 5,000 records miss 'age'" in said
     assert "- Center: fitted with noise, in the claim (10% of the budget)" in said
     assert "- ClipNorm: fixed before any data were seen" in said and "fixed in the plan before" in said
 

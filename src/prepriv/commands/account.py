@@ -23,7 +23,7 @@ from prepriv.commands.exits import Stop, print_json
 from prepriv.commands.outputs import Plot, check_plot, write_plot
 from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.domain import Domain
-from prepriv.guarantees.printed import exact, up, useful
+from prepriv.guarantees.printed import exact, separated, up, useful
 from prepriv.learners import Learner
 from prepriv.release.report import TITLES
 from prepriv.schemas.declared_file import BadSchema, read_yaml, sentence
@@ -311,7 +311,7 @@ def account_command(
     for note in result.notes:
         console.print(f"  {note}")
     for condition in result.conditions:
-        console.print(f"  rests on: {condition}")
+        console.print(f"  rests on: {separated(condition)}")
     print_table(
         "By route (each is valid; the smallest counts)",
         ("route", "ε"),

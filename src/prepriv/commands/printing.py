@@ -14,7 +14,7 @@ from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
-from prepriv.guarantees.printed import exact, places, up
+from prepriv.guarantees.printed import exact, places, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
 from prepriv.release.quality import Quality, to_do
@@ -143,7 +143,7 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
     for note in (*g.notes, *periods_in_words(plan)):
         console.print(f"  {note}", soft_wrap=True)
     for condition in g.conditions:
-        console.print(f"  rests on: {condition}")
+        console.print(f"  rests on: {separated(condition)}")
 
 
 def print_proofs(lines: Sequence[Mapping[str, Any]]) -> None:

@@ -21,7 +21,7 @@ from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.in_words import attacker
-from prepriv.guarantees.printed import exact, places, up
+from prepriv.guarantees.printed import exact, places, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
 from prepriv.preprocessing.maps import write_map
@@ -106,6 +106,7 @@ def _claim(report: Report) -> str:
         left_then=left_of(report.receipt),
         up=up,
         exact=exact,
+        separated=separated,
     )
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from prepriv._text import printable
 from prepriv._version import own_version
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.release.report import Report
 from prepriv.release.review import (
@@ -196,7 +196,7 @@ def _variant(report: Report) -> dict[str, Any]:
 def _loss(report: Report) -> dict[str, Any]:
     claim, plan = report.guarantee, report.plan
     assert claim is not None
-    rests = [*claim.conditions, *claim.premises]
+    rests = [*map(separated, claim.conditions), *claim.premises]
     details = [
         parameters(claim, plan),
         "ε is certified from above; the whole trade-off curve is in the report.",
@@ -279,7 +279,7 @@ def _preprocessing(report: Report) -> str:
     plan = report.plan
     lines = ["Pre-processing, each step with what it costs:"]
     for planned, (name, way, cost) in zip(plan.steps, report.paid):
-        held = [str(condition) for condition in planned.conditions]
+        held = [separated(str(condition)) for condition in planned.conditions]
         more = f"; declared about the data: {'; '.join(held)}" if held else ""
         lines.append(f"- {name}: {_WAYS[way]} ({cost}){more}")
     if not plan.steps:

@@ -15,7 +15,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import FIXED
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, separated, up
 from prepriv.plans.plan import Plan
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def side_channels() -> str:
 
 
 def _rests(claim: Guarantee) -> str:
-    said = [*claim.conditions, *claim.premises]
+    said = [*map(separated, claim.conditions), *claim.premises]
     if not said:
         return "It rests on what was declared (bounds, categories, the number of records). It assumes nothing else about the data."
     facts = [fact for fact in said if fact != FIXED]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv.domain import Domain
+from prepriv.guarantees.printed import separated
 from prepriv.mechanisms.session import ExactSession
 from prepriv.placed.checks import check_domain
 from prepriv.plans.plan import Plan
@@ -89,7 +90,8 @@ class Validation:
         widths = [max(map(len, column)) for column in zip(*table)]
         said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
         said += [
-            f"{'holds' if good else 'FAILS'}: {what} ({step})" for step, what, good in self.conditions or ()
+            f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
+            for step, what, good in self.conditions or ()
         ]
         if (
             self.labels is not None
