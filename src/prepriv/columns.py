@@ -256,11 +256,11 @@ class Text:
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> Text:
-        """Read back from plain data. ValueError where they name another network than this version knows."""
+        """Read back from plain data. ValueError where they name a network that this version does not know."""
         column = Text(data["features"], data.get("encoder", ""))
         if data.get("network", "") != column.way.get("network", ""):
             raise ValueError(
-                f"a text names another network than {ENCODER!r} is here: read it with the version that wrote it"
+                f"a text names a network that is not the {ENCODER!r} of this version: read it with the version that wrote it"
             )
         return column
 
