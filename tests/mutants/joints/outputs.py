@@ -59,7 +59,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a deployment record says of pre-processing what it costs and not what it rests on",
         "a premise that nobody finds",
         "release/record.py",
-        "held = [str(condition) for condition in planned.conditions]",
+        "held = [separated(str(condition)) for condition in planned.conditions]",
         "held = list[str]()",
         ("tests/release/test_record.py", "-k", "step_by_step"),
     ),
