@@ -226,7 +226,7 @@ def texts(data: Path, seed: int, most: int | None) -> Development:
 def run(args: argparse.Namespace) -> None:
     there, start = set(), time.perf_counter()
     if args.out.exists():
-        done = pd.read_json(args.out, lines=True)
+        done = pd.read_json(args.out, lines=True, precise_float=True)
         there = set(zip(done["table"], done["adjacency"], done["epsilon"], done["seed"]))
     names = args.tables or [n for n in NAMES if HALVES[n] in args.half]
     cells = [(name, seed) for name in by_size(names, args.data, args.most) for seed in range(args.seeds)]
@@ -269,7 +269,7 @@ def by_size(names: list[str], data: Path, most: int | None) -> list[str]:
 
 def show(paths: list[Path], csv: Path | None = None) -> None:
     """Means over tables, differences from version 0.2 with standard errors over tables, and each table that lost or gained."""
-    rows = pd.concat([pd.read_json(path, lines=True) for path in paths])
+    rows = pd.concat([pd.read_json(path, lines=True, precise_float=True) for path in paths])
     rows["what"] = rows["steps"] + " / " + rows["learner"]
     print(
         "| half | adjacency | ε | tables, runs | steps / learner | accuracy | AUC or macro-F1 | log loss | passes |"

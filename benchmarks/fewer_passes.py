@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def read(path: Path) -> pd.DataFrame:
-    return pd.read_json(path, lines=True)
+    return pd.read_json(path, lines=True, precise_float=True)
 
 
 def show(path: Path) -> None:

@@ -35,6 +35,7 @@ from prepriv.learners import (
 )
 from prepriv.learners.targets import decoded
 from prepriv.ledger import BudgetExceeded, Ledger
+from prepriv.recipes.automatic import recipe
 from prepriv.release.model import BadArtifact
 from prepriv.tables.encoding import encode_targets
 
@@ -201,6 +202,16 @@ def test_mistakes_are_one_sentence(make, said):
     with pytest.raises(ValueError, match=said) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "n, columns, reach",
+    [(1000, 60, 9.0), (1000, 3, 16.75), (300, 60, 1.454), (20_000, 60, 85.8), (100, 3, 1.675)],
+)
+def test_columns_of_categories_do_not_shorten_the_way_to_where_the_signal_is_sure(n, columns, reach):
+    domain = Domain.box(0, 1, columns, target=Numeric(0, 1))
+    steps, learner = recipe(domain, n=n, epsilon=1.0, delta=1e-5)
+    assert 100 * learner.learning_rate == pytest.approx(reach, rel=0.01)
 
 
 def test_the_learner_is_chosen_by_declared_numbers_alone():

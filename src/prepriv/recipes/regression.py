@@ -35,6 +35,7 @@ _STEPS, CLIP, REACH, _LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of desc
 _SLOWEST = (
     0.06  # reach over signal where there is hardly any: noise moves the centre by a tenth of the bounds
 )
+_FAR, _SURE = 9.0, 100.0  # reach that many columns of categories need, from this signal on
 CURVED = 110.0  # signal for each column from which on curves gain more than their noise costs
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
@@ -156,7 +157,8 @@ def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> Gradi
 
 
 def _descent(space: Space, s: float, *, moved: bool, bias: float, d: int) -> GradientDescent:
-    reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), REACH * s / math.sqrt(d + 1)))
+    sure = min(1.0, s / _SURE) ** 2
+    reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), _FAR * sure, REACH * s / math.sqrt(d + 1)))
     lead = d if d < space.d else 0
     return GradientDescent(
         SquaredError(),
