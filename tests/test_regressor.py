@@ -210,7 +210,7 @@ def test_mistakes_are_one_sentence(make, said):
 )
 def test_columns_of_categories_do_not_shorten_the_way_to_where_the_signal_is_sure(n, columns, reach):
     domain = Domain.box(0, 1, columns, target=Numeric(0, 1))
-    steps, learner = recipe(domain, n=n, epsilon=1.0, delta=1e-5)
+    _, learner = recipe(domain, n=n, epsilon=1.0, delta=1e-5)
     assert 100 * learner.learning_rate == pytest.approx(reach, rel=0.01)
 
 
