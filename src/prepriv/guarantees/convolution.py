@@ -17,7 +17,6 @@ from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import logsumexp
 
 from prepriv._arrays import Floats
@@ -216,6 +215,8 @@ def _tilted_sum(
     grids: Sequence[LossGrid], counts: Sequence[int], theta: float, low: int, high: int
 ) -> _Tilted:
     """The tilted sum at low..high by one FFT, and a bound on its rounding (docs/proofs/composition.md, 4)."""
+    from scipy.fft import irfft, next_fast_len, rfft  # a plan of one mechanism does without
+
     size = int(next_fast_len(high - low + 1, real=True))
     rounding = TRANSFORM * ULP * math.log2(max(size, 2))
     product = None

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import eigh, eigvalsh
 
 from prepriv import payment as pay
 from prepriv._arguments import integer, settle, truth
@@ -104,6 +103,8 @@ def _cut(components: Floats) -> Floats:
 
 def leading(moment: Floats, k: int) -> Floats:
     """Orthonormal eigenvectors (d, k) of the k largest eigenvalues, the largest first."""
+    from scipy.linalg import eigh  # a heavy import
+
     d = len(moment)
     _, vectors = eigh(moment, subset_by_index=(d - k, d - 1))
     return np.ascontiguousarray(vectors[:, ::-1])
@@ -188,6 +189,8 @@ class PCA(_Leading):
             raise ValueError(f"k={self.k} directions need at least {self.k} public rows; got {n}")
         if rows is None:
             return
+        from scipy.linalg import eigvalsh
+
         rank = int((eigvalsh(self._public(rows, space, n)) > RANK * space.radius**2).sum())
         if rank < self.k:
             raise ValueError(
@@ -310,6 +313,8 @@ class RankReduction(_Leading):
 
         incoming: as it reaches the grid. Of rows cut to it: by as much as the cut can do, a cap must hold the better.
         """
+        from scipy.linalg import eigvalsh
+
         caps, k, grid = self._caps(space), self.k, moment_grid(space.radius, n)
         moment = moments(rows, grid, space.d, n, centred=self.centred).moment
         values = eigvalsh(moment)[::-1]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from prepriv import payment as pay
 from prepriv._arguments import settle, truth
@@ -151,6 +150,8 @@ class SoftPCA(Step):
         need_filled(self.name, space)
         grid = moment_grid(space.radius, n)
         fitted = moments(rows, grid, space.d, n, centred=self.centred)
+        from scipy.linalg import cho_factor, cho_solve  # a heavy import
+
         factor = cho_factor(fitted.moment + self.strength * np.eye(space.d))
         shrink = cho_solve(factor, fitted.moment)
         shrink = (shrink + shrink.T) / 2

@@ -277,7 +277,9 @@ def _arrow_numbers(chunks: Sequence[Any]) -> NDArray[np.float64] | None:
             chunk = chunk.cast(pa.uint8())
         elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             return None
-        out.append(chunk.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0)  # gaps are NaN
+        found = _fixed(chunk).astype(np.float64) + 0.0
+        found[~_filled(chunk)] = np.nan
+        out.append(found)
     return out[1] if len(out) == 2 else np.concatenate(out)
 
 
@@ -286,13 +288,40 @@ def _text_numbers(texts: Any) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    plain = pc.fill_null(pc.match_substring_regex(texts, _PLAIN), False)
-    values = pc.if_else(plain, texts, None).cast(pa.string()).cast(pa.float64())
-    out = values.to_numpy(zero_copy_only=False) + 0.0  # no minus zero; gaps are NaN
-    rest = ~plain.to_numpy(zero_copy_only=False)
-    if rest.any():
-        out[rest] = numbers_of(*_arrow_cells(texts.filter(pa.array(rest))))
-    return np.asarray(out)
+    match = pc.match_substring_regex(texts, _PLAIN)  # a gap where a text is missing
+    plain = _bits(match.buffers()[1], match.offset, len(match)) & _filled(match)
+    out = np.full(len(texts), np.nan)
+    out[plain] = _fixed(texts.filter(match).cast(pa.string()).cast(pa.float64())) + 0.0  # no minus zero
+    if not plain.all():
+        rest = pa.py_buffer(np.packbits(~plain, bitorder="little"))
+        others = texts.filter(pa.Array.from_buffers(pa.bool_(), len(plain), [None, rest]))
+        out[~plain] = numbers_of(*_arrow_cells(others))
+    return out
+
+
+# Arrow's own ways to NumPy, and to a scalar or an array, import pandas first.
+
+
+def _fixed(array: Any) -> NDArray[Any]:
+    """The values of an Arrow array of numbers, whatever stands in its gaps."""
+    kind = np.dtype(array.type.to_pandas_dtype())
+    values = array.buffers()[1]
+    if values is None or not len(array):
+        return np.zeros(len(array), kind)
+    return np.frombuffer(values, kind, len(array), array.offset * kind.itemsize)
+
+
+def _filled(array: Any) -> NDArray[np.bool_]:
+    """Where an Arrow array has no gap, (n,)."""
+    present = array.buffers()[0]
+    return np.ones(len(array), bool) if present is None else _bits(present, array.offset, len(array))
+
+
+def _bits(buffer: Any, first: int, n: int) -> NDArray[np.bool_]:
+    if buffer is None or not n:
+        return np.zeros(n, bool)
+    held = np.frombuffer(buffer, np.uint8)[first // 8 : (first + n + 7) // 8]
+    return np.unpackbits(held, bitorder="little")[first % 8 : first % 8 + n].astype(bool)
 
 
 def _arrow_cells(chunk: Any) -> DistinctCells:
@@ -327,7 +356,8 @@ def _longest(texts: Any) -> int:
 def _places(indices: Any) -> NDArray[np.int64]:
     import pyarrow as pa
 
-    return np.asarray(indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False))
+    codes = indices.cast(pa.int64())
+    return np.where(_filled(codes), _fixed(codes), -1)
 
 
 def _reader(kind: Any) -> tuple[Any, Callable[[Any], Any]] | None:

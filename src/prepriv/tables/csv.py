@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
@@ -286,4 +287,9 @@ def _table(rows: Sequence[Sequence[str | bytes]], names: list[str]) -> pa.Table:
 
 
 def _column(cells: Sequence[str | bytes | None]) -> pa.Array:
-    return pa.array([c.encode("latin-1") if isinstance(c, str) else c for c in cells], pa.binary())
+    held = [c.encode("latin-1") if isinstance(c, str) else c for c in cells]
+    ends = np.cumsum([0, *(len(c or b"") for c in held)], dtype=np.int32)  # a block is shorter than 2^31
+    there = np.packbits(np.array([c is not None for c in held], bool), bitorder="little")
+    buffers = [there, ends, np.frombuffer(b"".join(c or b"" for c in held), np.uint8)]
+    # pa.array imports pandas first
+    return pa.Array.from_buffers(pa.binary(), len(held), list(map(pa.py_buffer, buffers)))

@@ -36,12 +36,12 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
     CSV cells are kept as bytes: one odd record cannot change how a column, or another record, is read
     (csv.py). Raises BadData.
     """
-    import pyarrow.parquet as parquet  # as heavy as the rest together, and a matrix needs none of it
-
     path = path_of("path", path)
     check_table_file(path)
     with readable(path):
         if is_parquet(path):
+            import pyarrow.parquet as parquet  # as heavy as the rest together, and a CSV file needs none of it
+
             check_columns(columns, parquet.read_schema(path).names, path)
             return parquet.read_table(path, columns=list(columns) if columns else None)
         return _read_csv(path, columns)
@@ -49,12 +49,12 @@ def read_table(path: str | Path, columns: Sequence[str] | None = None) -> Any:
 
 def column_names(path: str | Path) -> list[str]:
     """The names of the columns of a table: its header line, and no record. Raises BadData."""
-    import pyarrow.parquet as parquet
-
     path = Path(path)
     check_table_file(path)
     with readable(path):
         if is_parquet(path):
+            import pyarrow.parquet as parquet
+
             return list(parquet.read_schema(path).names)
         return _csv(path, lambda opened: _csv_header(opened, delimiter(path)))
 

@@ -305,13 +305,13 @@ def as_stream(data: Any) -> Stream | None:
 
         return outside(data)
     import pyarrow as pa
-    import pyarrow.dataset as ds
 
     if type(data).__name__ in ("CSVStreamingReader", "JSONStreamingReader"):
         raise BadData(_TYPED_BY_FIRST.format("reader"))
     if isinstance(data, pa.RecordBatchReader):
         return Batches(data.schema.names, lambda columns: (b.select(columns) for b in data), once=True)
-    if isinstance(data, ds.Dataset):
+    ds = sys.modules.get("pyarrow.dataset")  # whoever has a dataset has imported it, and pandas with it
+    if ds is not None and isinstance(data, ds.Dataset):
         formats = [getattr(one, "format", None) for one in _datasets(data)]
         if not all(isinstance(kind, ds.ParquetFileFormat | ds.IpcFileFormat | None) for kind in formats):
             raise BadData(_TYPED_BY_FIRST.format("dataset"))
