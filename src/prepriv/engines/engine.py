@@ -6,7 +6,7 @@ Sums are integers, so every engine gives the same bits, in any order and in any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -27,6 +27,14 @@ class Portable(Protocol):
     def part(self, start: int, stop: int) -> Iterable[Block] | None:
         """The blocks of these rows, `start` a multiple of 256, as something that can be sent; None where only this
         process has them."""
+
+
+@runtime_checkable
+class Separable(Protocol):
+    """Blocks that can be made by several threads, each by itself."""
+
+    def apart(self) -> Iterator[Callable[[], Block]] | None:
+        """What makes each block, in any thread and any order; None where they come one after the other."""
 
 
 class EngineError(ValueError):

@@ -34,11 +34,18 @@ def row_norms(x: Floats) -> Floats:
     x = np.ascontiguousarray(x)  # else sums along a row depend on how many rows the block has
     found = np.empty((len(x), 1))
     size = max(1, _CELLS // max(1, x.shape[1]))  # rows whose copies stay in a core's cache
+    copy = np.empty((min(size, len(x)), x.shape[1]))
     for rows in (slice(start, start + size) for start in range(0, len(x), size)):
-        part = np.abs(x[rows])
-        biggest = np.maximum(np.max(part, axis=1, keepdims=True, initial=0.0), 1e-150)
-        found[rows] = biggest * plain_norms(np.divide(x[rows], biggest, out=part))
+        part = x[rows]
+        biggest = np.maximum(largest(part), 1e-150)
+        found[rows] = biggest * plain_norms(np.divide(part, biggest, out=copy[: len(part)]))
     return found
+
+
+def largest(x: Floats) -> Floats:
+    """The largest absolute value in each row, (b, 1); 0 for rows without cells, NaN for one that holds it."""
+    above, below = x.max(axis=1, keepdims=True, initial=0.0), x.min(axis=1, keepdims=True, initial=0.0)
+    return np.asarray(np.maximum(above, -below))
 
 
 def norms(x: Floats) -> Floats:

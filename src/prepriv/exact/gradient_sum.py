@@ -70,14 +70,22 @@ class QuantizedRows:
         A row that is not finite or does not fit the declared norm is stored as a record that contributes 0:
         a rule for each row by itself, which never fails.
         """
+        size = _part_rows(max(1, x.shape[1]))  # what is computed stays in the cache of a core
+        for at in range(0, len(x), size):
+            self._fill(start + at, x[at : at + size], targets[at : at + size])
+
+    def _fill(self, start: int, x: NDArray[np.float64], targets: NDArray[Any]) -> None:
         grid, stop = self.grid, start + len(x)
         with np.errstate(invalid="ignore", over="ignore"):
-            ints = np.trunc(x * (2.0**grid.x_bits * (1 - MARGIN)))
-            np.clip(ints, -grid.norm, grid.norm, out=ints)
+            ints = x * (2.0**grid.x_bits * (1 - MARGIN))
+            np.trunc(ints, out=ints)
+            np.maximum(ints, -grid.norm, out=ints)
+            np.minimum(ints, grid.norm, out=ints)
         squares = np.einsum("ij,ij->i", ints, ints) + float(self._bias) ** 2
         norms = np.ceil(np.sqrt(squares) * (1 + MARGIN))
         fits = norms <= grid.norm + 1  # False for NaN
-        ints[~fits] = 0.0
+        if not fits.all():
+            ints[~fits] = 0.0
         self.x[start:stop, :-1] = ints
         self.x[start:stop, -1] = self._bias
         self.norms[start:stop] = np.where(fits, np.maximum(norms, 1.0), 1.0)
@@ -186,16 +194,26 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_blas_thread() -> Any:
+    """A context in which products take one thread; it begins at once."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+def cores() -> int:
+    """How many threads add up rows if nothing is said: one a core, at most 8."""
+    return min(8, os.cpu_count() or 1)
+
+
 class GradientSum:
     """Clipped gradient sums of a fixed set of rows. Use as a context manager: it holds a thread pool."""
 
     def __init__(self, rows: QuantizedRows, loss: ScoreLoss, *, threads: int | None = None) -> None:
         self._rows, self._loss = rows, loss
-        self._threads = threads or min(8, os.cpu_count() or 1)
+        self._threads = threads or cores()
         self._local = threading.local()
 
     def __enter__(self) -> GradientSum:
-        self._limits = _controller().limit(limits=1, user_api="blas")
+        self._limits = one_blas_thread()
         self._pool = ThreadPoolExecutor(self._threads)
         return self
 

@@ -3,19 +3,22 @@ and inside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._kinds import is_ours
 from prepriv.domain import Domain
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.periods import Periods
 from prepriv.preprocessing.base import FittedMap, ReleasedMap
 from prepriv.tables.encoding import (
+    BLOCK,
     Table,
     check_source_of,
     check_stream,
@@ -30,7 +33,11 @@ from prepriv.tables.readers import BadData
 from prepriv.tables.sentences import SENTENCE_WIDTH, sentence_network
 from prepriv.tables.spool import Spool, cells_size
 from prepriv.tables.stream import Files, Stream, as_stream
+from prepriv.tables.table import Streamed
 from prepriv.tables.units import by_unit, check_units, in_periods
+
+MappedBlock: TypeAlias = tuple[Floats, NDArray[np.bool_] | None, int]
+"""Rows, which of them stay (None: all), and the number of the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,22 +57,34 @@ class Mapped:
         for x, _, _ in self.blocks():
             yield x
 
-    def blocks(self) -> Iterator[tuple[Floats, NDArray[np.bool_] | None, int]]:
+    def blocks(self) -> Iterator[MappedBlock]:
         """(rows, which of them stay, first row number) of each block."""
         for start, block in self.table.blocks():
-            x, kept = np.ascontiguousarray(block), None
-            for fitted in self.maps:
-                keep = fitted.keep(x, start)
-                x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
-                if len(x) != len(block):
-                    raise ValueError(
-                        f"{type(fitted).__name__} must make one row of each row (see FittedMap.keep)"
-                    )
-                if keep is not None:
-                    kept = keep if kept is None else kept & keep
-            if kept is not None:
-                x = np.where(kept[:, None], x, 0.0)
-            yield x, kept, start
+            yield self._mapped(start, block)
+
+    def apart(self) -> Iterator[Callable[[], MappedBlock]] | None:
+        """What makes each block, in any thread: of rows in memory, after maps of this package. None for others."""
+        table = self.table
+        if isinstance(table, Streamed) or not all(is_ours(type(fitted)) for fitted in self.maps):
+            return None
+
+        def block(start: int) -> MappedBlock:
+            return self._mapped(start, table.block(start, min(start + BLOCK, table.n)))
+
+        return (partial(block, start) for start in range(0, table.n, BLOCK))
+
+    def _mapped(self, start: int, block: Floats) -> MappedBlock:
+        x, kept = np.ascontiguousarray(block), None
+        for fitted in self.maps:
+            keep = fitted.keep(x, start)
+            x = np.ascontiguousarray(fitted.transform(x))  # sums along a row: the same bits in any block
+            if len(x) != len(block):
+                raise ValueError(
+                    f"{type(fitted).__name__} must make one row of each row (see FittedMap.keep)"
+                )
+            if keep is not None:
+                kept = keep if kept is None else kept & keep
+        return (x if kept is None else np.where(kept[:, None], x, 0.0)), kept, start
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ of its neighbours, and noise moves them together. Proof: docs/proofs/bins.md.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,20 +30,22 @@ from prepriv.space import Space
 _MOST_BINS, _MOST_CELLS = 1024, 1 << 17  # of a feature, of all: each is a cell of every row
 
 
+@functools.lru_cache(maxsize=256)
 def codes(bins: int, smooth: float | None) -> Floats:
     """The codes of so many bins, (bins, bins), of norm 1 at most: one-hot cells for None.
 
     Else unit rows whose inner products are smooth^|i - j|, less their mean, divided by the largest norm. They are those of a
     stationary autoregressive process: code i is smooth times code i - 1 plus sqrt(1 - smooth^2) times unit vector i.
     """
-    if smooth is None:
-        return np.eye(bins)
     out = np.eye(bins)
-    for i in range(1, bins):
-        out[i] = smooth * out[i - 1]
-        out[i, i] = math.sqrt(1 - smooth * smooth)
-    out = out - out.mean(axis=0)
-    return np.asarray(out / np.sqrt((out * out).sum(axis=1)).max())
+    if smooth is not None:
+        for i in range(1, bins):
+            out[i] = smooth * out[i - 1]
+            out[i, i] = math.sqrt(1 - smooth * smooth)
+        out = out - out.mean(axis=0)
+        out = np.asarray(out / np.sqrt((out * out).sum(axis=1)).max())
+    out.flags.writeable = False
+    return out
 
 
 def _diameter(bins: int, smooth: float | None, gap: bool) -> float:
@@ -100,7 +103,8 @@ class BinCodes(ReleasedMap):
             code = codes(len(edges) + 1, self.smooth)[
                 np.searchsorted(edges, x[:, j], "right").clip(0, len(edges))
             ]
-            groups.append(np.where(missing[:, None], 0.0, code))
+            code[missing] = 0.0
+            groups.append(code)
             if gap:
                 groups.append(missing[:, None].astype(np.float64))
         return np.hstack(groups)

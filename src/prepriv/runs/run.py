@@ -29,7 +29,7 @@ from prepriv.mechanisms.handle import Mechanisms
 from prepriv.mechanisms.session import ExactSession, Metered, Session
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.handed import check_fitted, handed, held, mechanisms_of, singly
-from prepriv.placed.rows import Mapped, public_rows
+from prepriv.placed.rows import Mapped, MappedBlock, public_rows
 from prepriv.plans.plan import Plan
 from prepriv.plans.shrink import shrunk
 from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
@@ -37,7 +37,7 @@ from prepriv.preprocessing.maps import as_written
 from prepriv.runs.apart import check_apart
 from prepriv.runs.failures import AuditFailed, Refused, codes_of, sealed
 from prepriv.runs.self_audit import CanaryRun, check_audit, refuted_in_words
-from prepriv.tables.encoding import Table
+from prepriv.tables.encoding import BLOCK, Table
 from prepriv.tables.stream import Files, Stream
 from prepriv.tables.units import UnitTable
 
@@ -303,12 +303,27 @@ class Labelled:
     first: int = 0
 
     def __iter__(self) -> Iterator[Block]:
-        for x, kept, start in self.rows.blocks():
-            if self.told is not None and start % _TOLD == 0:
-                self.told(start, len(x))
-            at = start - self.first
-            block = self.rows.labels[at : at + len(x)]
-            yield x, block if kept is None else np.where(kept, block, -1), start
+        for made in self.rows.blocks():
+            self._tell(made[2])
+            yield self._labelled(*made)
+
+    def apart(self) -> Iterator[Callable[[], Block]] | None:
+        """`prepriv.engines.engine.Separable`."""
+        made = self.rows.apart()
+        return None if made is None else (self._told_of(i * BLOCK, block) for i, block in enumerate(made))
+
+    def _told_of(self, start: int, made: Callable[[], MappedBlock]) -> Callable[[], Block]:
+        self._tell(start)
+        return lambda: self._labelled(*made())
+
+    def _tell(self, start: int) -> None:
+        if self.told is not None and start % _TOLD == 0:
+            self.told(start, min(BLOCK, self.first + self.rows.n - start))
+
+    def _labelled(self, x: Floats, kept: NDArray[np.bool_] | None, start: int) -> Block:
+        at = start - self.first
+        block = self.rows.labels[at : at + len(x)]
+        return x, block if kept is None else np.where(kept, block, -1), start
 
     def part(self, start: int, stop: int) -> Labelled | None:
         """`prepriv.engines.engine.Portable`: none after a confidential map, which never leaves this process."""
