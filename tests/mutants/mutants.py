@@ -171,8 +171,8 @@ _OLDER = (
         "codes of bins that are longer than one",
         "a row outside its declared norm",
         "preprocessing/bins.py",
-        "return np.asarray(out / np.sqrt((out * out).sum(axis=1)).max())",
-        "return np.asarray(out / np.sqrt((out * out).sum(axis=1)).min())",
+        "out = np.asarray(out / np.sqrt((out * out).sum(axis=1)).max())",
+        "out = np.asarray(out / np.sqrt((out * out).sum(axis=1)).min())",
         ("tests/preprocessing/test_bins.py", "-k", "geometry or leaves_the_space"),
     ),
     Mutant(

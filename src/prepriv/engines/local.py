@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import shown
-from prepriv.engines.engine import Separable, Block, NoRoom
+from prepriv.engines.engine import Block, NoRoom, Separable
 from prepriv.exact.gradient_sum import QuantizedRows, cores, one_blas_thread
 from prepriv.exact.grid import IntegerGrid
 from prepriv.exact.unit_sum import UnitRows

@@ -71,4 +71,28 @@ MUTANTS: tuple[Mutant, ...] = (
         '    if path.is_dir():\n        raise Stop(f"{path} is there already, and may hold answers',
         ("tests/release/test_record.py", "-k", "writes_a_record_once"),
     ),
+    Mutant(
+        "a thread that encodes rows warns of a record",
+        "a data-dependent warning",
+        "engines/local.py",
+        '        with np.errstate(all="ignore"):  # a thread of its own',
+        "        with np.errstate():  # a thread of its own",
+        ("tests/engines/test_filling.py", "-k", "no_warning"),
+    ),
+    Mutant(
+        "third-party maps are called by several threads",
+        "our own: code that learns what stands beside a row",
+        "placed/rows.py",
+        "if isinstance(table, Streamed) or not all(is_ours(type(fitted)) for fitted in self.maps):",
+        "if isinstance(table, Streamed):",
+        ("tests/engines/test_filling.py", "-k", "third_party"),
+    ),
+    Mutant(
+        "rows that several threads encode lose which of them a map dropped",
+        "a record that counts where the claim says it does not",
+        "runs/run.py",
+        "return x, block if kept is None else np.where(kept, block, -1), start",
+        "return x, block, start",
+        ("tests/engines/test_filling.py", "-k", "drops"),
+    ),
 )
