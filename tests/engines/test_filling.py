@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 import prepriv
 from prepriv.engines.local import Threads
+from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.exact.grid import Grid
 from prepriv.placed.rows import Mapped
 from prepriv.preprocessing import Normalize, RandomFeatures
@@ -119,3 +122,23 @@ def test_progress_is_told_in_order():
     told = rows()
     held(Labelled(told.rows, lambda start, more: seen.append((start, more))), 2)
     assert seen and seen == sorted(seen)
+
+
+def test_products_take_one_thread_until_the_last_that_asked_for_it_is_done():
+    def threads():
+        found = threadpoolctl.ThreadpoolController().select(user_api="blas").info()
+        return {library["num_threads"] for library in found}
+
+    before = threads()
+    with one_blas_thread(10):
+        assert threads() == before
+    first, second = one_blas_thread(), one_blas_thread(10**6)
+    with contextlib.ExitStack() as outer:
+        outer.enter_context(first)
+        inner = contextlib.ExitStack()
+        inner.enter_context(second)
+        assert threads() <= {1}
+        outer.close()  # another thread's fit ends first
+        assert threads() <= {1}
+        inner.close()
+    assert threads() == before

@@ -128,12 +128,13 @@ def test_without_noise_the_figures_are_those_of_scikit_learn(classes):
     assert made["calibration gap"].value == pytest.approx(gap, abs=1e-9)
 
 
-def test_a_row_has_the_same_bits_wherever_it_stands():
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_row_has_the_same_bits_wherever_it_stands(classes):
     """Under add-or-remove-one a row moves all that follow it: theirs must be the same cells."""
     rng = np.random.default_rng(3)
-    domain = prepriv.Domain.box(0, 1, 70, [0, 1, 2])
+    domain = prepriv.Domain.box(0, 1, 70, range(classes))
     X = rng.random((700, 70))
-    model = prepriv.PrivateClassifier(domain, epsilon=10.0).fit(X, rng.integers(0, 3, 700)).model_
+    model = prepriv.PrivateClassifier(domain, epsilon=10.0).fit(X, rng.integers(0, classes, 700)).model_
     whole, norms = row_scores(model, encode(X, domain))
     p = of_rows._probabilities(model, whole, norms)
     assert np.abs(whole - model.scores(X)).max() < 1e-9 * np.abs(whole).max()
@@ -142,6 +143,8 @@ def test_a_row_has_the_same_bits_wherever_it_stands():
         some, some_norms = row_scores(model, encode(X[start:], domain))
         assert np.array_equal(some, whole[start:]) and np.array_equal(some_norms, norms[start:])
         assert np.array_equal(of_rows._probabilities(model, some, some_norms), p[start:])
+    alone = [of_rows._probabilities(model, whole[i : i + 1], norms[i : i + 1])[0] for i in range(700)]
+    assert np.array_equal(alone, p)
 
 
 @pytest.mark.parametrize("adjacency", prepriv.domain.ADJACENCIES)

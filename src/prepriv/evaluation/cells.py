@@ -15,6 +15,7 @@ from prepriv._copies import copied
 from prepriv.columns import Numeric
 from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
+from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.learners.targets import decoded
 from prepriv.placed.handed import placeless
 from prepriv.plans.link import softmax, winners
@@ -132,7 +133,7 @@ def row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
 def _row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
     bodies, maps = np.ascontiguousarray(model.weights[:-1].T), [placeless(copied(m)) for m in model.maps]
     out, norms = np.empty((table.n, len(bodies))), np.empty(table.n)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), one_blas_thread(table.n):
         for start, x in table.blocks():
             stop = start + len(x)
             for fitted in maps:
@@ -145,9 +146,12 @@ def _row_scores(model: Model, table: Table) -> tuple[Floats, Floats]:
 
 
 def _probabilities(model: Model, scores: Floats, norms: Floats) -> Floats:
-    """(n, classes) as `Model.predict_proba`. Row by row: a link multiplies matrices, whose rounding knows the others."""
+    """(n, classes) as `Model.predict_proba`. Row by row, unless one score tells two classes apart: for more of them a link
+    multiplies matrices, whose rounding knows the other rows."""
     if model.link is None:
         return softmax(scores)
+    if scores.shape[1] == 1:
+        return model.link.probabilities(scores, norms)
     link, out = model.link, np.empty((len(scores), len(model.domain.classes)))
     for i in range(len(scores)):
         out[i] = link.probabilities(scores[i : i + 1], norms[i : i + 1])[0]

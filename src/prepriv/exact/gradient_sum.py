@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol
 
@@ -27,6 +28,7 @@ from prepriv.exact.grid import EXACT, MARGIN, IntegerGrid
 
 _CACHE = 1 << 19  # bytes of float64 rows that stay in the cache of one core beside what they were made from
 _BLOCKS_A_THREAD = 3  # at least, where rows are added up by several threads
+_SEVERAL = 1024  # rows, some blocks of them
 _SHOWN = 256  # records that a third-party loss is shown at a time
 _PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing,
 _THIN = 16  # which is faster for so many outputs, at most
@@ -194,9 +196,34 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> Any:
-    """A context in which products take one thread; it begins at once."""
-    return _controller().limit(limits=1, user_api="blas")
+class _Held:
+    """How many ask for one thread, and what they found."""
+
+    lock = threading.Lock()
+    asked = 0
+    before: Any = None
+
+
+@contextmanager
+def one_blas_thread(rows: int | None = None) -> Iterator[None]:
+    """Products take one thread: of blocks of some hundred rows more of them wait for each other, which takes twice the time of
+    the processor. The last of several threads that ask for it gives back what the first one found. rows: how many there are;
+    of a few nothing is changed, which would take longer.
+    """
+    if rows is not None and rows < _SEVERAL:
+        yield
+        return
+    with _Held.lock:
+        if _Held.asked == 0:
+            _Held.before = _controller().limit(limits=1, user_api="blas")
+        _Held.asked += 1
+    try:
+        yield
+    finally:
+        with _Held.lock:
+            _Held.asked -= 1
+            if _Held.asked == 0:
+                _Held.before.restore_original_limits()
 
 
 def cores() -> int:
@@ -214,12 +241,13 @@ class GradientSum:
 
     def __enter__(self) -> GradientSum:
         self._limits = one_blas_thread()
+        self._limits.__enter__()
         self._pool = ThreadPoolExecutor(self._threads)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown()
-        self._limits.restore_original_limits()
+        self._limits.__exit__(None, None, None)
 
     def __call__(
         self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None

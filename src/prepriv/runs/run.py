@@ -23,6 +23,7 @@ from prepriv.domain import Domain
 from prepriv.engines.engine import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
+from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.guarantees.one_run import OneRun
 from prepriv.learners.learner import Learner, Run, allowance
 from prepriv.mechanisms.handle import Mechanisms
@@ -101,7 +102,8 @@ def execute(
         return np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
 
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
-        weights = sealed(codes_of(plan), plan.private and session.private, train)
+        with one_blas_thread():
+            weights = sealed(codes_of(plan), plan.private and session.private, train)
         weights = shrunk(plan, released, weights)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     found = audited[0].found if audited else None
@@ -196,7 +198,8 @@ def prepare(
             released.append(as_written(prediction, planned.step))  # before it has mapped a private row
         return Mapped(table, tuple(private), targets), tuple(released)
 
-    return sealed(codes_of(plan), plan.private and session.private, fit)
+    with one_blas_thread():
+        return sealed(codes_of(plan), plan.private and session.private, fit)
 
 
 def _test(planned: PlannedStep, plan: Steps, distances: Sequence[float], session: Session) -> None:
@@ -344,7 +347,7 @@ def _told(plan: Plan, progress: Progress) -> Callable[[int, int], Any] | None:
 def predict_scores(maps: Sequence[ReleasedMap], weights: Floats, table: Table) -> tuple[Floats, Floats]:
     """(scores (n, K), norms (n,) of the mapped rows) of raw rows, for weights (d + 1, K), the bias last."""
     out, norms = np.empty((table.n, weights.shape[1])), np.empty(table.n)
-    with np.errstate(all="ignore"):  # as in training
+    with np.errstate(all="ignore"), one_blas_thread(table.n):  # as in training
         for start, x in table.blocks():
             for fitted in maps:
                 x = fitted.transform(x)
