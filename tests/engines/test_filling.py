@@ -13,7 +13,7 @@ import threadpoolctl
 import prepriv
 from prepriv.engines.local import Threads
 from prepriv.exact.gradient_sum import one_blas_thread
-from prepriv.exact.grid import Grid
+from prepriv.exact.grid import IntegerGrid
 from prepriv.placed.rows import Mapped
 from prepriv.preprocessing import Normalize, RandomFeatures
 from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
@@ -22,7 +22,7 @@ from prepriv.runs.run import Labelled
 from prepriv.tables.encoding import encode
 
 N = 5003  # no multiple of a block
-GRID = Grid.of(5.1, 0.7, N, fine=False)
+GRID = IntegerGrid.of(5.1, 0.7, N, fine=False)
 
 
 def rows(*more):
