@@ -14,7 +14,7 @@ from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.fitted import Fitted, FittedPart
 from prepriv.preprocessing.sklearn_places import check_selectors, places_of
 from prepriv.preprocessing.sklearn_spec import class_path, spec_of
-from prepriv.recipes.own_fits import OwnFits, own_fits
+from prepriv.recipes.own_fits import OwnFits, own_fits, split_fits
 from prepriv.recipes.pipeline_ways import PaidOption, PaidWay, PipelineWays
 from prepriv.recipes.sklearn_estimators import OtherLoss, nearest, read_estimator
 from prepriv.regressor import PrivateRegressor
@@ -332,6 +332,9 @@ def _own(steps: list[Any], domain: Domain) -> OwnFits:
     found = own_fits(spec_of(_as_one(steps), domain.columns), domain)
     if not found.closed:
         return found
+    apart = split_fits(spec_of(_as_one(steps), domain.columns), domain)
+    if apart is not None and not apart.closed:
+        return apart
     for i in range(len(steps) - 1, 0, -1):
         try:
             first = Fitted.of(_as_one(steps[:i]), domain)

@@ -16,15 +16,21 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
+    RobustScaler,
     StandardScaler,
 )
 
-from prepriv import Categorical, Domain, Numeric
+import prepriv
+from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
 from prepriv.cli import run
+from prepriv.preprocessing import Fitted
+from prepriv.preprocessing import StandardScaler as StandardScaled
 from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.private_pipeline import private, reading
 from prepriv.recipes.own_fits import _HANDLED, own_fits
@@ -33,6 +39,7 @@ from prepriv.tables.encoding import encode
 N = 4000
 BOX = Domain.box(0, [1, 10, 3], features=3, classes=[0, 1], n=N)
 GAPS = Domain.box(0, [1, 10, 3], features=3, classes=[0, 1], n=N, missing="impute")
+ONE_BOUND = Domain.box(0, 1, features=3, classes=[0, 1], n=N, missing="impute")
 WORDS = Domain({"b": Categorical(["x", "y"]), "c": Categorical(["u"])}, classes=[0, 1], n=N)
 MIXED = Domain(
     {"a": Numeric(0, 10), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)}, classes=["no", "yes"], n=N
@@ -64,6 +71,11 @@ def own(transformer, domain, **options):
         ((StandardScaler(), PCA(2)), BOX),
         ((MinMaxScaler(), PCA(2)), BOX),
         ((FunctionTransformer(), PolynomialFeatures(2), StandardScaler()), BOX),
+        ((MaxAbsScaler(),), BOX),
+        ((RobustScaler(),), BOX),
+        ((SimpleImputer(strategy="constant", fill_value=0.5), StandardScaler()), ONE_BOUND),
+        ((SimpleImputer(strategy="median"), FunctionTransformer(np.log1p), StandardScaler()), GAPS),
+        ((SimpleImputer(), PolynomialFeatures(2, include_bias=False), StandardScaler(), PCA(2)), GAPS),
     ],
     ids=str,
 )
@@ -73,7 +85,9 @@ def test_without_noise_a_step_computes_what_scikit_learn_does(parts, domain):
     x = rng.beta(2, 3, (N, 3))
     x[:, 1] = (x[:, 0] + x[:, 1]) / 2  # so that directions are told apart
     x *= [1, 10, 3]
-    if domain is GAPS:
+    if domain is ONE_BOUND:
+        x /= [1, 10, 3]
+    if domain is not BOX:
         x[rng.random((N, 3)) < 0.05] = np.nan
     labels = np.arange(N) % 2
     made = private(make_pipeline(*parts, LAST), domain, epsilon=1e4, delta=1e-5, way="budget").fit(x, labels)
@@ -90,10 +104,13 @@ def test_without_noise_a_step_computes_what_scikit_learn_does(parts, domain):
 
 KNOWN = {
     "FunctionTransformer": (FunctionTransformer(), BOX),
+    "KBinsDiscretizer": (KBinsDiscretizer(strategy="uniform"), BOX),
+    "MaxAbsScaler": (MaxAbsScaler(), BOX),
     "MinMaxScaler": (MinMaxScaler(), BOX),
     "Normalizer": (make_pipeline(StandardScaler(), Normalizer()), BOX),
     "OneHotEncoder": (OneHotEncoder(), WORDS),
     "PCA": (make_pipeline(StandardScaler(), PCA(2)), BOX),
+    "RobustScaler": (RobustScaler(), BOX),
     "SimpleImputer": (SimpleImputer(), GAPS),
     "StandardScaler": (StandardScaler(), BOX),
 }
@@ -105,7 +122,10 @@ HARMLESS = {
         "inverse_func",
         "feature_names_out",
     },
+    "KBinsDiscretizer": {"quantile_method", "dtype", "subsample", "random_state"},
+    "MaxAbsScaler": {"clip"},
     "MinMaxScaler": {"clip"},
+    "RobustScaler": {"quantile_range"},
     "OneHotEncoder": {"handle_unknown", "sparse_output", "dtype", "feature_name_combiner"},
     "PCA": {
         "n_components",
@@ -317,3 +337,106 @@ def test_the_command_prints_each_way_with_its_price(tmp_path, capsys):
     assert "MeanImputer (by sensitivity)" in ways["sensitivity"][1]
     assert any("noisy deviations" in sentence for sentence in told["differs"])
     assert ("MeanImputer", "sensitivity") not in {(p["step"], p["way"]) for p in told["prices"]}
+
+
+HOT = (OneHotEncoder(handle_unknown="ignore"), ["b"])
+
+
+def bent(*parts, words=HOT):
+    """The numbers through these parts, the words one-hot."""
+    return make_column_transformer((make_pipeline(*parts), ["a", "c"]), words)
+
+
+BENT = {
+    "logarithms": (
+        bent(SimpleImputer(strategy="median"), FunctionTransformer(np.cbrt), StandardScaler()),
+        ["MedianImputer", "Fitted", "StandardScaler"],
+    ),
+    "products": (bent(SimpleImputer(), PolynomialFeatures(2)), ["MeanImputer", "Fitted"]),
+    "no gaps filled": (
+        bent(FunctionTransformer(np.cbrt), RobustScaler()),
+        ["ConstantImputer", "Fitted", "StandardScaler"],
+    ),
+    "words filled": (
+        bent(
+            SimpleImputer(),
+            PolynomialFeatures(2),
+            StandardScaler(),
+            words=(make_pipeline(SimpleImputer(strategy="most_frequent"), HOT[0]), ["b"]),
+        ),
+        ["MeanImputer", "Fitted", "StandardScaler"],
+    ),
+    "then directions": (
+        make_pipeline(bent(SimpleImputer(), PolynomialFeatures(2)), StandardScaler(), PCA(2)),
+        ["MeanImputer", "Fitted", "StandardScaler", "PCA"],
+    ),
+    "then bins": (
+        bent(SimpleImputer(), FunctionTransformer(np.cbrt), KBinsDiscretizer(4, strategy="uniform")),
+        ["MeanImputer", "Fitted", "Bins"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_what_learns_nothing_inside_of_a_column_transformer_is_free(name, tmp_path):
+    """Functions and products forced a sketch before."""
+    transformer, steps = BENT[name]
+    read = own(transformer, MIXED)
+    assert [s.name for s in read.taken.steps][: len(steps)] == steps
+    free = read.taken.steps[1]
+    assert free.way == "free" and not any(step == "Fitted" for step, _, _ in read.taken.shares)
+    assert [p.name for p in read.parts] == [p.name for p in read.ways.own.parts]
+    if name != "products":
+        return
+    x, y = table(N)
+    model = private(make_pipeline(transformer, LAST), MIXED, epsilon=4.0).fit(x, y)
+    assert model.score(x, y) > 0.85 and model.guarantee_.epsilon(1e-5) <= 4.0
+    model.model_.save(tmp_path / "m")
+    assert (prepriv.Model.load(tmp_path / "m").predict(x) == model.predict(x)).all()
+
+
+def test_a_free_step_after_rows_that_moved_is_refused():
+    """Nothing bounds what a function does to a distance, so means under a cap cannot stand before it."""
+    read = reading(make_pipeline(BENT["products"][0], LAST), MIXED, missing=0.001)
+    ways = {option.way: option for option in read.options}
+    assert ways["budget"].open and not ways["sensitivity"].open and read.taken.way == "budget"
+    free = Fitted.of(bent(PolynomialFeatures(2)), Domain(dict(MIXED.columns), classes=["no", "yes"], n=N))
+    with pytest.raises(ValueError, match="must be the first step"):
+        PrivateClassifier(MIXED, steps=[StandardScaled(columns=("a",), payment=Budget(0.1)), free]).plan()
+
+
+def test_bins_and_constants_are_those_that_can_be_declared():
+    even = own(bent(SimpleImputer(), KBinsDiscretizer(4, strategy="uniform")), MIXED)
+    assert [(s.name, s.way) for s in even.taken.steps][1] == ("Bins", "free")
+    ranks = bent(SimpleImputer(), KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf"))
+    assert [s.name for s in own(ranks, MIXED).taken.steps][1] == "QuantileBins"
+    many = reading(make_pipeline(ranks, LAST), MIXED.with_n(40_000))
+    assert (
+        many.taken.way == "sketch" and many.options[1].enough
+    )  # finer bins, where there is the signal for them
+    for closed, said in (
+        (bent(SimpleImputer(), KBinsDiscretizer(4, encode="ordinal")), "encode='ordinal'"),
+        (bent(SimpleImputer(), KBinsDiscretizer(4, strategy="uniform"), StandardScaler()), "codes of bins"),
+        (bent(SimpleImputer(strategy="constant", fill_value=1), StandardScaler()), "other bounds"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            own(closed, MIXED)
+    told = own(bent(SimpleImputer(), MaxAbsScaler()), MIXED)
+    assert told.taken.steps[2].name == "ShrunkCenter" and any("0 does not stay 0" in s for s in told.says)
+
+
+def test_parts_after_a_free_step_are_found_again_in_their_places():
+    """Words first, so that numbers have other places after it."""
+    parts = (
+        HOT,
+        (make_pipeline(FunctionTransformer(np.cbrt), StandardScaler()), ["a"]),
+        (StandardScaler(), ["c"]),
+    )
+    steps = own(make_column_transformer(*parts), MIXED).taken.steps
+    assert [s.columns for s in steps if s.name == "StandardScaler"] == [("x4",), ("x5",)]
+    x, _ = table(200)
+    x["a"] = x["a"].fillna(5.0)
+    rows = encode(x, MIXED).block(0, 200)
+    made = steps[1].free(MIXED.space).transform(rows)
+    for j, column in ((4, np.cbrt(x["a"])), (5, x["c"])):
+        assert abs(np.corrcoef(made[:, j], column)[0, 1]) == pytest.approx(1)

@@ -150,7 +150,17 @@ def chain(
         for raw in read:
             raw.check_after(step, before, n)
         check_payment(step.name, step.payment)
-        placed = _placed(step, before, after, incoming, domain, n, mu, release, first=not planned)
+        placed = _placed(
+            step,
+            before,
+            after,
+            incoming,
+            domain,
+            n,
+            mu,
+            release,
+            first=all(p.step.keeps_cells for p in planned),
+        )
         _check_fixed(placed, planned, domain)
         planned.append(placed)
         space, incoming = after, placed.outgoing

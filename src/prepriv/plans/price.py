@@ -83,6 +83,11 @@ class Costless(Step):
         assert self.inner is not None
         return self.inner.drops
 
+    @property
+    def keeps_cells(self) -> bool:
+        assert self.inner is not None
+        return self.inner.keeps_cells
+
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
         """As the step does with a map that is known; what comes in where it does not say, since no claim is made of this."""
         assert self.inner is not None

@@ -410,7 +410,12 @@ class Step(abc.ABC):
         return dataclasses.replace(self, payment=default_payment(way), **options)
 
     def check_place(self, domain: Domain, first: bool) -> None:  # noqa: B027  most stand anywhere
-        """ValueError where the step is not for tables of this domain, or must be the first one."""
+        """ValueError where the step is not for tables of this domain, or must be the first one: only steps that keep cells stand before it."""
+
+    @property
+    def keeps_cells(self) -> bool:
+        """Whether rows after it are rows of the domain as they were declared, gaps filled inside of the bounds."""
+        return False
 
     @abc.abstractmethod
     def output(self, space: Space) -> Space:

@@ -8,7 +8,7 @@ in a way that is not written is refused. What such a map may do to private rows:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,6 +139,24 @@ def fitted_ops(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
 
 
 def _beside(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
+    ops, kinds = list[Ops](), list[Kind]()
+    for own, some in _each_part(spec, rows):
+        if own is not None:
+            ops.append(own)
+            kinds += some.kinds
+    if not ops:
+        raise ValueError("the pipeline keeps no column")
+    made: Ops = [{"do": "beside", "parts": ops}]
+    return made, rows.after(made, kinds)
+
+
+def parts_made(spec: Mapping[str, Any], rows: Fitting) -> list[RawColumns]:
+    """The columns that each part of a ColumnTransformer makes, the remainder last; none where it drops them."""
+    return [[] if own is None else some.columns for own, some in _each_part(spec, rows)]
+
+
+def _each_part(spec: Mapping[str, Any], rows: Fitting) -> Iterator[tuple[Ops | None, Fitting]]:
+    """(operations, columns after them) of each part of a container; operations None where it keeps nothing."""
     every = list(range(len(rows.columns)))
     for mask in (p["width"] for p in spec["parts"] if "width" in p):
         if mask != len(every):
@@ -147,9 +165,9 @@ def _beside(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
     if "remainder" in spec:
         taken = {i for _, of, _ in parts for i in of}
         parts.append((spec["remainder"], [i for i in every if i not in taken], 1.0))
-    ops, kinds = [], list[Kind]()
     for part, of, weight in parts:
         if part == "drop" or not of:
+            yield None, rows
             continue
         own: Ops = [{"do": "take", "of": list(of)}]
         some = rows.some(of)
@@ -158,12 +176,7 @@ def _beside(spec: Mapping[str, Any], rows: Fitting) -> tuple[Ops, Fitting]:
             own += more
         if weight != 1.0:
             own.append(_affine([weight] * len(some.columns)))
-        ops.append(own)
-        kinds += some.kinds
-    if not ops:
-        raise ValueError("the pipeline keeps no column")
-    made: Ops = [{"do": "beside", "parts": ops}]
-    return made, rows.after(made, kinds)
+        yield own, some
 
 
 def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitting]:

@@ -29,6 +29,7 @@ from prepriv.preprocessing.compile_sklearn import (
     Ops,
     declared_codes,
     fitted_ops,
+    parts_made,
 )
 from prepriv.preprocessing.compiled import MOST_CELLS, CompiledMap, compiled_columns
 from prepriv.preprocessing.sklearn_spec import spec_of
@@ -142,7 +143,13 @@ class Fitted(Step):
         """
         if domain.is_ball or any(isinstance(c, Text) for c in domain.columns.values()):
             raise ValueError("a sketch needs declared columns, numbers and categories: no ball, no texts")
-        spec = spec_of(pipeline, domain.columns)
+        return cls.of_spec(spec_of(pipeline, domain.columns), domain, payment, encoded=encoded)
+
+    @classmethod
+    def of_spec(
+        cls, spec: Mapping[str, Any], domain: Domain, payment: Payment | None = None, *, encoded: bool = False
+    ) -> Fitted:
+        """The same of a pipeline as plain data (`sklearn_spec.spec_of`)."""
         learns = any(part.learns for part in parts_of(spec))
         step = cls(
             transformer=json.dumps(spec, sort_keys=True, allow_nan=False),
@@ -173,6 +180,11 @@ class Fitted(Step):
     @cached_property
     def _kinds(self) -> list[Mapping[str, Any]]:
         return list(json.loads(self.columns))
+
+    def widths(self, classes: int) -> list[int]:
+        """How many columns made-up rows become in each part of a ColumnTransformer, the remainder last."""
+        rows = self._as_columns(*self._uniform(classes))
+        return [len(columns) for columns in parts_made(self._spec, rows)]
 
     @property
     def needs(self) -> Needs:

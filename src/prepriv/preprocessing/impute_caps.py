@@ -236,6 +236,10 @@ class Imputer(Step):
     at_prediction: ClassVar[bool] = False
     Caps: ClassVar[type[ImputerCaps]] = ImputerCaps
 
+    @property
+    def keeps_cells(self) -> bool:
+        return True
+
     def output(self, space: Space) -> Space:
         if self.paid.share > 0 and not space.may_miss.any():
             raise ValueError(

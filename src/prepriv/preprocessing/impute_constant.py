@@ -52,6 +52,10 @@ class ConstantImputer(Step):
         super().__post_init__()
         settle(self, value=number("value", self.value, at_least=-LARGEST, at_most=LARGEST))
 
+    @property
+    def keeps_cells(self) -> bool:
+        return 0.0 <= self.value <= 1.0
+
     def output(self, space: Space) -> Space:
         filled = space.may_miss
         low = np.where(filled, np.minimum(space.low, self.value), space.low)

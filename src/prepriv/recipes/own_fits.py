@@ -17,8 +17,9 @@ from prepriv.accounts.sklearn_columns import same_categories
 from prepriv.columns import MISSING, OTHER, Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.preprocessing.base import UNTOUCHED, Step, walk
+from prepriv.preprocessing.bins import Bins, QuantileBins
 from prepriv.preprocessing.compile_sklearn import declared_codes
-from prepriv.preprocessing.fitted import Fitted
+from prepriv.preprocessing.fitted import Fitted, parts_of
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_constant import ConstantImputer
 from prepriv.preprocessing.impute_median import MedianImputer
@@ -30,10 +31,22 @@ from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.space import Space
 
+_BENDS = ("Binarizer", "FunctionTransformer", "Normalizer", "PolynomialFeatures")
+_HALF = {
+    "kind": "sklearn.impute.SimpleImputer",
+    "params": {
+        "add_indicator": False,
+        "fill_value": 1,
+        "keep_empty_features": True,
+        "missing_values": {"number": "nan"},
+        "strategy": "constant",
+    },
+}
 _LEAST, _COARSE, _LOWEST_FLOOR = 0.01, 4.0, 0.001
 _WANTED: Mapping[type[Step], tuple[float, float]] = {
     StandardScaler: (0.02, 0.1),
     MinMaxScaler: (0.005, 0.1),
+    QuantileBins: (0.005, 0.1),
     PCA: (0.2, 0.1),
     MedianImputer: (0.005, 0.02),
     MeanImputer: (0.02, 0.02),
@@ -51,8 +64,10 @@ _PCA_SOLVING = (
 )
 """Parameters of PCA that say how scikit-learn comes to its directions."""
 
+_CENTRED_LEVEL = 0.6  # as after a sketch, whose outputs are centred, too
 OWN_CELL = "a cell of the one-hot code"
 NOISY_MEANS = "gaps of all numbers are filled by noisy means"
+_NOISY_MEDIANS = "gaps of all numbers are filled by noisy medians"
 
 
 class _NotOwn(ValueError):
@@ -94,6 +109,17 @@ class OwnFits:
         return "; ".join(
             [*(f"{name}: {why}" for name, why in lacking.items()), *([self.why] if self.why else [])]
         )
+
+    @property
+    def level(self) -> float | None:
+        """The length of the constant feature after them; None: that of the recipe."""
+        centred = bool(self.templates) and isinstance(self.templates[-1], ShrunkCenter)
+        return _CENTRED_LEVEL if centred else None
+
+    @property
+    def coarser(self) -> bool:
+        """Whether a sketch that carries enough is more accurate: its bins are finer than those of a step (docs/sketch.md)."""
+        return any(isinstance(step, QuantileBins) for step in self.templates)
 
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
         """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
@@ -140,6 +166,88 @@ def own_fits(spec: Mapping[str, Any], domain: Domain, first: Fitted | None = Non
     return reader.done()
 
 
+def split_fits(spec: Mapping[str, Any], domain: Domain) -> OwnFits | None:
+    """The same where parts of a first ColumnTransformer learn nothing after gaps are filled, such as logarithms and polynomials: all of these are one
+    free step, with fits of their own after it. None where there is no such part."""
+    parts = _flat(spec)
+    every = list(range(len(domain.columns)))
+    whole = {"kind": "sklearn.compose.ColumnTransformer", "parts": [], "remainder": "drop"}
+    alone = not parts or _name(parts[0]) != "ColumnTransformer"
+    if alone:
+        own = [{"part": {"kind": "sklearn.pipeline.Pipeline", "steps": parts}, "of": every, "weight": 1.0}]
+        parts = [{**whole, "parts": own}]
+    first, later = parts[0], parts[1:]
+    taken = {i for part in first["parts"] for i in part["of"]}
+    rest = {"part": first["remainder"], "of": [i for i in every if i not in taken], "weight": 1.0}
+    branches = [_branch(part, domain) for part in (*first["parts"], rest) if part["of"]]
+    if not any(branch.bends for branch in branches):
+        return None
+    free = {**whole, "parts": [branch.free for branch in branches]}
+    try:
+        fitted = Fitted.of_spec(free, domain, encoded=True)
+        widths = fitted.widths(1)[: len(branches)]
+    except ValueError:
+        return None
+    if fitted.way != "free":
+        return None
+    reader = _OwnReader(domain, after_free=False)
+    reader.steps.append(fitted)
+    reader.names_now = tuple(f"x{j}" for j in range(fitted.features))
+    reader.raw, at = set(), 0
+    for branch, width in zip(branches, widths):
+        made = reader.names_now[at : at + width]
+        at += width
+        reader.turned = False
+        for inner in branch.lead:
+            reader.read(inner, branch.columns)
+        reader.parts += [OwnPart(_name(inner)) for inner in branch.middle]
+        reader.turned = True
+        reader.raw |= set() if branch.codes else set(made)
+        for inner in branch.rest:
+            reader.read(inner, None if alone else made)
+    for inner in later:
+        reader.read(inner, None)
+    return reader.done()
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A part of a ColumnTransformer. lead: what fills gaps. middle: what learns nothing after it. rest: what else there is. free: lead and middle as a
+    part that learns nothing. codes: whether it makes codes of categories."""
+
+    columns: tuple[str, ...]
+    lead: Sequence[Mapping[str, Any]]
+    middle: Sequence[Mapping[str, Any]]
+    rest: Sequence[Mapping[str, Any]]
+    free: Mapping[str, Any]
+    codes: bool
+
+    @property
+    def bends(self) -> bool:
+        """Whether it has a part that learns nothing and is not a step of prepriv."""
+        return any(_name(part) in _BENDS for part in self.middle)
+
+
+def _branch(part: Mapping[str, Any], domain: Domain) -> _Branch:
+    every = list(domain.columns)
+    columns = tuple(every[i] for i in part["of"] if i < len(every))
+    steps = [] if isinstance(part["part"], str) else _flat(part["part"])
+    numbers = all(isinstance(domain.columns[name], Numeric) for name in columns)
+    fills = ("mean", "median") if numbers else ("most_frequent",)
+    lead = steps[
+        : int(bool(steps) and _name(steps[0]) == "SimpleImputer" and steps[0]["params"]["strategy"] in fills)
+    ]
+    middle = list[Mapping[str, Any]]()
+    for step in steps[len(lead) :]:
+        if "params" not in step or any(found.learns for found in parts_of(step)):
+            break
+        middle.append(step)
+    filled = [_HALF] if numbers and middle else []  # nothing is left to fill when it comes to be used
+    own: Any = {"kind": "sklearn.pipeline.Pipeline", "steps": [*filled, *middle]} if middle else "passthrough"
+    free = {**part, "part": "drop" if part["part"] == "drop" else own}
+    return _Branch(columns, lead, middle, steps[len(lead) + len(middle) :], free, not numbers)
+
+
 def _flat(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if _name(spec) != "Pipeline":
         return [spec]
@@ -164,7 +272,9 @@ class _OwnReader:
     encoded: set[str] = field(default_factory=set)
     raw: set[str] = field(default_factory=set)  # features in the units of their columns
     centred: set[str] = field(default_factory=set)
+    binned: set[str] = field(default_factory=set)  # features that are codes of bins now
     turned: bool = False  # whether features have no names any more
+    names_now: tuple[str, ...] = ()  # of features after a free step, where parts of them are followed
     why: str = ""
 
     def __post_init__(self) -> None:
@@ -218,7 +328,12 @@ class _OwnReader:
                 self.why = "gaps are filled in two ways, and a step fills all of them in one"
             strategy = next(iter(self.filled), "")
             fill = {"mean": MeanImputer, "median": MedianImputer}.get(strategy)
-            steps.insert(0, ConstantImputer(0.5) if fill is None else fill(payment=pay.Budget()))
+            constant = float(strategy.removeprefix("constant ")) if strategy.startswith("constant ") else 0.5
+            steps.insert(0, ConstantImputer(constant) if fill is None else fill(payment=pay.Budget()))
+        if not gaps:  # nothing is filled
+            self.differs = [told for told in self.differs if told not in (NOISY_MEANS, _NOISY_MEDIANS)]
+        if any(isinstance(step, MinMaxScaler) for step in steps) and "all" not in self.centred:
+            steps.append(ShrunkCenter(payment=pay.Budget()))  # which a model with a constant does not see
         return OwnFits(tuple(self.parts), tuple(steps), tuple(dict.fromkeys(self.differs)), self.why)
 
     def _numeric(self, names: Sequence[str]) -> list[str]:
@@ -227,12 +342,18 @@ class _OwnReader:
     def features(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         """The features of some columns; None: all there are."""
         every = list(self.domain.columns)
+        if self.names_now and names is not None:
+            if set(names) & self.binned:
+                raise _NotOwn("codes of bins reach it")
+            return tuple(names)
         if self.turned or names is None:
             if not self.turned and set(every) - set(self._numeric(every)) - self.encoded:
                 raise _NotOwn("a column of categories reaches it")
             return None
         if set(names) - set(self._numeric(names)) - self.encoded:
             raise _NotOwn("a column of categories reaches it")
+        if set(names) & self.binned:
+            raise _NotOwn("codes of bins reach it")
         own = {n for n in names if n in self._numeric(names)}
         for name in set(names) & self.encoded:
             own |= {
@@ -243,7 +364,7 @@ class _OwnReader:
     def scaled(self, names: Sequence[str] | None, *, centred: bool) -> tuple[str, ...] | None:
         """The features that are scaled now."""
         features = self.features(names)
-        every = set(self.domain.feature_names)
+        every = set(self.names_now or self.domain.feature_names)
         found = every if features is None else set(features)
         self.touched |= found
         self.raw -= {"x"} | found
@@ -305,8 +426,64 @@ def _min_max(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None
     return "MinMaxScaler"
 
 
+def _max_abs(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "clip")
+    r.steps.append(MinMaxScaler(columns=r.scaled(names, centred=False), payment=pay.Budget()))
+    r.differs.append(
+        "MaxAbsScaler divides by the distance of noisy quantiles of 1 % and 99 %, begins at the former, and cuts at them: 0 does not stay 0"
+    )
+    return "MinMaxScaler"
+
+
+def _robust(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "quantile_range", with_centering=True, with_scaling=True, unit_variance=False)
+    r.steps.append(StandardScaler(columns=r.scaled(names, centred=True), payment=pay.Budget()))
+    r.differs.append(
+        "RobustScaler has noisy means and deviations in place of medians and quartiles, and draws rows that are far out towards the centre"
+    )
+    return "StandardScaler"
+
+
+def _k_bins(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
+    _asked(spec, "n_bins", "encode", "strategy", "quantile_method", "dtype", "subsample", "random_state")
+    params = spec["params"]
+    if params["encode"] not in ("onehot", "onehot-dense") or params["strategy"] not in (
+        "uniform",
+        "quantile",
+    ):
+        raise _NotOwn(
+            f"with encode={params['encode']!r} and strategy={params['strategy']!r} it has no private fit: one-hot bins of equal width or mass have"
+        )
+    if not isinstance(params["n_bins"], int):
+        raise _NotOwn("a number of bins for each column has no private fit: one number for all has")
+    own = r.features(names) or tuple(r.names_now or r.domain.feature_names)
+    if (r.turned and not r.names_now) or set(own) & set(r.binned):
+        raise _NotOwn("it bins the declared columns, each once, and other transformers made these")
+    if not r.names_now and set(own) - set(r._numeric(own)):
+        raise _NotOwn("a column of categories reaches it")
+    r.binned |= set(own)
+    r.touched |= set(own)
+    r.raw -= {"x"} | set(own)
+    if params["strategy"] == "uniform":
+        r.steps.append(Bins(dict.fromkeys(own, params["n_bins"])))
+        r.differs.append(
+            "KBinsDiscretizer cuts between the declared bounds, not between the least and the greatest value"
+        )
+        return "Bins"
+    r.steps.append(QuantileBins(bins=params["n_bins"], columns=own, payment=pay.Budget()))
+    r.differs.append(
+        "KBinsDiscretizer cuts at noisy quantiles, half by rank and half evenly between the declared bounds"
+    )
+    return "QuantileBins"
+
+
 def _imputer(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
-    _asked(spec, "strategy", "keep_empty_features")
+    _asked(
+        spec,
+        "strategy",
+        "keep_empty_features",
+        *(("fill_value",) if spec["params"]["strategy"] == "constant" else ()),
+    )
     strategy, own = spec["params"]["strategy"], list(r.domain.columns) if names is None else list(names)
     if (
         strategy == "most_frequent"
@@ -319,13 +496,32 @@ def _imputer(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None
             "gaps of categories have a cell of their own in the one-hot code, in place of the most frequent category"
         )
         return OWN_CELL
+    if strategy == "constant" and not r.turned and not set(own) & r.touched and own == r._numeric(own):
+        cells = {_cell(spec["params"]["fill_value"], r.domain.columns[name]) for name in own}
+        if len(cells) == 1 and None not in cells:
+            r.filled.setdefault(f"constant {cells.pop()!r}", set()).update(own)
+            return "ConstantImputer"
+        raise _NotOwn(
+            "strategy='constant' fills columns of other bounds, or a value beyond them, which one step does not do"
+        )
     if strategy not in ("mean", "median"):
         raise _NotOwn(f"strategy={strategy!r} has no private fit: mean and median have")
     if r.turned or set(own) & r.touched or set(own) - set(r._numeric(own)):
         raise _NotOwn("gaps of numbers are filled before any other transformer")
     r.filled.setdefault(strategy, set()).update(own)
-    r.differs.append(NOISY_MEANS if strategy == "mean" else "gaps of all numbers are filled by noisy medians")
+    r.differs.append(NOISY_MEANS if strategy == "mean" else _NOISY_MEDIANS)
     return "MeanImputer" if strategy == "mean" else "MedianImputer"
+
+
+def _cell(value: Any, column: Any) -> float | None:
+    """A constant as a cell of a column, in [0, 1]; None for one that is not there."""
+    value = 0.0 if value is None else value
+    number_there = (
+        isinstance(value, int | float) and not isinstance(value, bool) and isinstance(column, Numeric)
+    )
+    if not number_there or not column.low <= value <= column.high:
+        return None
+    return float((value - column.low) / (column.high - column.low))
 
 
 def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
@@ -337,7 +533,7 @@ def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) ->
         raise _NotOwn("on some of the columns it has no step: put it after the ColumnTransformer")
     r.check_scaled("PCA")
     r.features(None)
-    if "all" not in r.centred and not r.centred >= set(r.domain.feature_names):
+    if "all" not in r.centred and not r.centred >= set(r.names_now or r.domain.feature_names):
         r.steps.append(ShrunkCenter(payment=pay.Budget()))
     r.steps.append(PCA(k, payment=pay.Budget()))
     r.turned, r.centred = True, {"all"}
@@ -381,10 +577,13 @@ def _function(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | Non
 
 _HANDLED: Mapping[str, Callable[[_OwnReader, Mapping[str, Any], Sequence[str] | None], str]] = {
     "FunctionTransformer": _function,
+    "KBinsDiscretizer": _k_bins,
+    "MaxAbsScaler": _max_abs,
     "MinMaxScaler": _min_max,
     "Normalizer": _normalizer,
     "OneHotEncoder": _one_hot,
     "PCA": _pca,
+    "RobustScaler": _robust,
     "SimpleImputer": _imputer,
     "StandardScaler": _standard,
 }

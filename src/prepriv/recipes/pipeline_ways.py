@@ -151,7 +151,7 @@ class PipelineWays(StepRule):
                 not option.open,
                 option.way != self.asked,
                 not option.enough,
-                option.way == "sketch",
+                (option.way == "sketch") != self.own.coarser,
                 option.factor,
             )
 
@@ -181,7 +181,10 @@ class PipelineWays(StepRule):
             made = self.own.at(domain, n=n, mu=budget(epsilon, delta), missing=missing)
             *_, last = (domain.space, *(after for _, _, after in walk(made.steps, domain.space)))
             numbers = domain.target is not None
-            steps = (*made.steps, *(even_rows(last, len(domain.columns)) if numbers else _even(RECIPE_LEVEL)))
+            steps = (
+                *made.steps,
+                *(even_rows(last, len(domain.columns)) if numbers else _even(self.own.level or RECIPE_LEVEL)),
+            )
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:
             return PaidOption(way, (), math.inf, False, str(closed))

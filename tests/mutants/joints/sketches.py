@@ -261,4 +261,28 @@ MUTANTS: tuple[Mutant, ...] = (
         '"enough"',
         (*ESTIMATES, "what_would_be_enough"),
     ),
+    Mutant(
+        "a free step stands after a scaler and decodes other cells",
+        "our own: logarithms of scaled numbers in place of the declared ones",
+        "placed/chain.py",
+        "first=all(p.step.keeps_cells for p in planned)",
+        "first=True",
+        (*OWN, "rows_that_moved"),
+    ),
+    Mutant(
+        "the parts of a free step are taken in the wrong places",
+        "our own: scaling of the next column",
+        "recipes/own_fits.py",
+        "        made = reader.names_now[at : at + width]\n        at += width\n",
+        "        made = reader.names_now[at : at + width]\n",
+        (*OWN, "in_their_places"),
+    ),
+    Mutant(
+        "what learns from rows is taken into the free step",
+        "our own: a scaler fitted on made-up rows",
+        "recipes/own_fits.py",
+        'if "params" not in step or any(found.learns for found in parts_of(step)):',
+        'if "params" not in step:',
+        (*OWN, "learns_nothing"),
+    ),
 )
