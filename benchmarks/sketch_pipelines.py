@@ -84,7 +84,7 @@ def private(pipeline: Any, table: Any, epsilon: float, way: Any, seeds: int) -> 
         try:
             fitted = prepriv.private(pipeline, domain, epsilon=epsilon, delta=DELTA, way=way).fit(x, y)
         except ValueError as refused:
-            known = ("the sketch needs", "needs a step of prepriv")
+            known = ("cannot be paid for", "needs a step of prepriv")
             return ("refused" if any(k in str(refused) for k in known) else f"refused: {refused}"), "–"
         paid = [p.step.way for p in fitted.plan_.steps if p.step.way != "free"]
         share = 1 - dict(fitted.guarantee_.breakdown)[fitted.plan_.learner.name]
