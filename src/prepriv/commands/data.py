@@ -66,6 +66,13 @@ def say_other_rows(schema: Schema, rows: int | None) -> None:
     """One line where --rows differs from rows: in the schema."""
     if None not in (rows, schema.rows) and rows != schema.rows:
         say(f"--rows {rows} is used in place of rows: {schema.rows}, which the schema declares", err=True)
+    n = schema.rows if rows is None else rows
+    if schema.unit is not None and n is not None:
+        say(
+            f"n = {n:,} counts {schema.unit!r}, not rows. Nothing checks it, because the true number is private: a larger one "
+            "than there are makes the model worse",
+            err=True,
+        )
 
 
 def opened(data: str, query: Path | None = None) -> Stream:

@@ -23,12 +23,12 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.data import DATA, DeltaOption, LedgerOption, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted
-from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once
 from prepriv.commands.printing import AsJson, console, print_measured, print_quality
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
-from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, drowned, plan_evaluation
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
@@ -96,6 +96,7 @@ def evaluate(
             source=stream.source,
         )
         _say_plan(plan)
+        _say_same(plan, released)
         say_drafted(plan.domain, account)
         unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows", sealed=sealed(stream, account))
         with private_run(came), waiting("reading"):
@@ -121,6 +122,19 @@ def _say_plan(plan: EvaluationPlan) -> None:
     )
     for note in g.notes:
         console.print(f"  {note}")
+
+
+def _say_same(plan: EvaluationPlan, model: Model) -> None:
+    """Loudly, before anything is spent: where nothing could be said, and where the test rows may be those of the training, as many
+    of which were declared."""
+    if why := drowned(plan):
+        say(f"WARNING: {why}", err=True)
+    if plan.n == model.declared.n:
+        say(
+            f"WARNING: the model was trained on {plan.n:,} declared records, and TEST has as many. If they are the same, the score "
+            "says nothing about new records, and they are paid for twice: train with --holdout 0.2 instead",
+            err=True,
+        )
 
 
 def _label(domain: Domain, label: str | None) -> str:

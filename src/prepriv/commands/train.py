@@ -36,7 +36,7 @@ from prepriv.commands.data import (
     sealed,
 )
 from prepriv.commands.earlier import say_drafted, say_earlier
-from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import Overwrite, paid_output, reserved_run
 from prepriv.commands.plan import (
     AdjacencyOption,
@@ -57,8 +57,12 @@ from prepriv.commands.printing import (
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.named import named
+from prepriv.evaluation.evaluation_plan import drowned
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
+from prepriv.guarantees.notes import FEWEST_SIGNALS
+from prepriv.guarantees.printed import USELESS, exact
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
@@ -76,6 +80,10 @@ from prepriv.tables.column import numbers_in
 from prepriv.tables.encoding import encode_labels, label_column
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream
+
+_NOTHING_BUT_NOISE = (
+    2.0  # n·µ below which training is refused: a model is mostly noise below FEWEST_SIGNALS already
+)
 
 
 def train(
@@ -209,6 +217,9 @@ class Job:
         if self.audit is not None:
             check_audit(frozen, self.audit)
         test = self._test_table(frozen)
+        _say_few(frozen)
+        if whole is not None and (why := drowned(whole.evaluation)):
+            say(f"WARNING: the holdout: {why}", err=True)
         room = room_for(frozen, self.engine)
         if room.note is not None:
             console.print(room.note)
@@ -317,6 +328,19 @@ class Job:
         ):
             raise BadData(f"{self.public_test} holds no target that is a number")
         return test
+
+
+def _say_few(plan: Plan) -> None:
+    """Of a plan whose model would be noise: the ε from which it is not, before anything is charged."""
+    if not plan.private:
+        return
+    strength = plan.n * gdp_mu(plan.epsilon, plan.delta)
+    if strength >= FEWEST_SIGNALS:
+        return
+    enough = gdp_epsilon(gdp_mu(plan.epsilon, plan.delta) * FEWEST_SIGNALS / strength, plan.delta)
+    told = f"about --epsilon {enough:.2g} would be" if enough < USELESS else "only more records would be"
+    said = f"a model of {plan.n:,} records at ε = {exact(plan.epsilon)} is mostly noise: {told} enough"
+    say(f"WARNING: {said}", err=True)
 
 
 def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> None:

@@ -210,6 +210,25 @@ def plan_description(
     return DescribePlan(domain, look, levels, bins, correlations)
 
 
+def too_few(plan: DescribePlan) -> str:
+    """Why a description of so few rows says nothing, or nothing: no mean and no count of all rows would stand out of its noise."""
+    look = plan.look
+    moments = [SHIFT * multiplier(part) for part in look.parts if part.name.startswith("moments")]
+    counts = [
+        multiplier(part) * math.sqrt(rows_changed(look.adjacency))
+        for part in look.parts
+        if part.name == "label" or part.name.startswith("counts")
+    ]
+    least = min([5 * noise / PRESENT for noise in moments] + [SURE * noise for noise in counts], default=0.0)
+    if look.n > least:
+        return ""
+    enough = look.epsilon * least / look.n
+    return (
+        f"{look.n:,} records are too few to describe at this epsilon: about {math.ceil(least):,} are needed before anything stands "
+        f"out of the noise, or about epsilon = {enough:.2g}, or fewer columns"
+    )
+
+
 def describe(
     table: Any,
     domain: Domain,

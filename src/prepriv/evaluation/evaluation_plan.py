@@ -20,7 +20,9 @@ from prepriv._rounding import UP
 from prepriv.columns import MISSING, OTHER, Categorical
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
+from prepriv.guarantees.gaussian import gdp_epsilon
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
+from prepriv.guarantees.printed import USELESS
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice_noise import noise_scale
@@ -54,6 +56,10 @@ EDGES = (
 )  # scores crowd at both ends: even steps in log odds
 RESIDUAL_BINS = 20  # where none are declared: few enough to stand out of the noise
 _MOST_CELLS = 10_000
+_DROWNED, _CLEAR = (
+    0.65,
+    0.06,
+)  # noise of a count over all rows: an interval of the whole scale; one of about 0.1 on both sides
 
 
 @dataclass(frozen=True)
@@ -235,6 +241,18 @@ def plan_evaluation(
     if plan.guarantee.epsilon(delta) > epsilon:
         raise ValueError("calibration went above the budget; please report this plan")
     return plan
+
+
+def drowned(plan: EvaluationPlan) -> str:
+    """Why a measurement of so few rows says nothing, or nothing: even a share of all rows would have an interval from 0 to 1."""
+    if plan.noise <= _DROWNED * plan.n:
+        return ""
+    enough = gdp_epsilon(budget(plan.epsilon, plan.delta) * plan.noise / (_CLEAR * plan.n), plan.delta)
+    told = f"about epsilon = {enough:.2g}" if enough < USELESS else "far more records"
+    return (
+        f"{plan.n:,} rows are too few to measure anything at this epsilon: the noise of a count is {plan.noise:.3g} rows. "
+        f"It needs {told}, or fewer measures"
+    )
 
 
 def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:

@@ -1,0 +1,45 @@
+"""What a user has to know before privacy is spent is said before it: too little budget, rows of the training, units for rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from prepriv.cli import run
+
+SCHEMA = "label: {name: y, classes: [no, yes]}\nrows: 40\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.random(40), "y": ["no", "yes"] * 20, "who": np.repeat(np.arange(20), 2)})
+    table.to_csv("t.csv", index=False)
+    (tmp_path / "S.yaml").write_text(SCHEMA)
+    return tmp_path
+
+
+def said(capsys, *arguments):
+    assert run(list(arguments)) == 0
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_an_epsilon_at_which_nothing_can_be_learned(folder, capsys):
+    small = said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "0.05", "--out", "small")
+    assert "WARNING" in small and "--epsilon 2 " in small
+    assert "WARNING" not in said(
+        capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "m"
+    )
+    assert "epsilon = " in said(
+        capsys, "describe", "t.csv", "--schema", "S.yaml", "--rows", "40", "--epsilon", "0.05"
+    )
+    measured = said(capsys, "evaluate", "m", "t.csv", "--rows", "40", "--epsilon", "0.05")
+    assert "too few to measure" in measured and "trained on 40 declared records" in measured
+    other = said(capsys, "evaluate", "m", "t.csv", "--rows", "40", "--epsilon", "20", "--measure", "accuracy")
+    assert "too few" not in other
+
+
+def test_units_are_counted_not_rows(folder, capsys):
+    (folder / "S.yaml").write_text(SCHEMA + "unit: who\nrows_per_unit: 2\n")
+    err = said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "u")
+    assert "n = 40 counts 'who', not rows" in err
