@@ -75,7 +75,7 @@ def test_what_measures_nothing_is_refused(setting):
 def test_the_command_refuses_it_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["train", "d.csv", "--schema", "S.yaml", "--evaluate-epsilon", "-7", "--out", "o"]) == 2
-    assert "--evaluate-epsilon is of what --holdout measures" in capsys.readouterr().err
+    assert "--evaluate-epsilon changes what --holdout" in capsys.readouterr().err
 
 
 def test_a_number_of_all_records_that_is_not_theirs_is_refused():

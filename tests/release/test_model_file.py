@@ -39,8 +39,8 @@ def test_a_model_without_privacy_is_replaced(tmp_path):
 def test_what_was_charged_to_no_ledger_is_noted_in_none(tmp_path):
     Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
     made = fitted()
-    with pytest.raises(ValueError, match="charged to none"):
+    with pytest.raises(ValueError, match="not charged to a ledger"):
         made.model_.save(tmp_path / "m", ledger=tmp_path / "L.db")
-    with pytest.raises(ValueError, match="charged to none"):
+    with pytest.raises(ValueError, match="not charged to a ledger"):
         made.evaluate(X, Y, epsilon=1.0).save(tmp_path / "e.json", ledger=tmp_path / "L.db")
     assert not (tmp_path / "m").exists() and not (tmp_path / "e.json").exists()

@@ -21,7 +21,7 @@ from prepriv.commands.data import (
     declared_table,
 )
 from prepriv.commands.earlier import say_drafted
-from prepriv.commands.exits import Stop, say
+from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
 from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.describe import Description, describe_in_private, plan_description, too_few
@@ -57,7 +57,7 @@ def describe(
     if out is not None and out.suffix != ".html":
         raise Stop(f"--out must end in .html; got {out.name}")
     if plan.groups is None and (why := too_few(plan)):
-        say(f"WARNING: {why}", err=True)
+        console.print(f"WARNING: {why}", soft_wrap=True)
     say_drafted(plan.domain, ledger)
     came = Came()
     beside = () if out is None else (out.with_suffix(".json"),)

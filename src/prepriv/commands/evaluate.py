@@ -23,7 +23,7 @@ from prepriv.commands.common import (
 )
 from prepriv.commands.data import DATA, DeltaOption, LedgerOption, QueryOption, opened, sealed
 from prepriv.commands.earlier import say_drafted
-from prepriv.commands.exits import Stop, print_json, say
+from prepriv.commands.exits import Stop, print_json
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once
 from prepriv.commands.printing import AsJson, console, print_measured, print_quality
 from prepriv.domain import Domain
@@ -128,12 +128,12 @@ def _say_same(plan: EvaluationPlan, model: Model) -> None:
     """Loudly, before anything is spent: where nothing could be said, and where the test rows may be those of the training, as many
     of which were declared."""
     if why := drowned(plan):
-        say(f"WARNING: {why}", err=True)
+        console.print(f"WARNING: {why}", soft_wrap=True)
     if plan.n == model.declared.n:
-        say(
+        console.print(
             f"WARNING: the model was trained on {plan.n:,} declared records, and TEST has as many. If they are the same, the score "
             "says nothing about new records, and they are paid for twice: train with --holdout 0.2 instead",
-            err=True,
+            soft_wrap=True,
         )
 
 

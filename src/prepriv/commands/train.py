@@ -36,7 +36,7 @@ from prepriv.commands.data import (
     sealed,
 )
 from prepriv.commands.earlier import say_drafted, say_earlier
-from prepriv.commands.exits import Stop, print_json, say
+from prepriv.commands.exits import Stop, print_json
 from prepriv.commands.outputs import Overwrite, paid_output, reserved_run
 from prepriv.commands.plan import (
     AdjacencyOption,
@@ -219,7 +219,7 @@ class Job:
         test = self._test_table(frozen)
         _say_few(frozen)
         if whole is not None and (why := drowned(whole.evaluation)):
-            say(f"WARNING: the holdout: {why}", err=True)
+            console.print(f"WARNING: the holdout: {why}", soft_wrap=True)
         room = room_for(frozen, self.engine)
         if room.note is not None:
             console.print(room.note)
@@ -340,7 +340,7 @@ def _say_few(plan: Plan) -> None:
     enough = gdp_epsilon(gdp_mu(plan.epsilon, plan.delta) * FEWEST_SIGNALS / strength, plan.delta)
     told = f"about --epsilon {enough:.2g} would be" if enough < USELESS else "only more records would be"
     said = f"a model of {plan.n:,} records at ε = {exact(plan.epsilon)} is mostly noise: {told} enough"
-    say(f"WARNING: {said}", err=True)
+    console.print(f"WARNING: {said}", soft_wrap=True)
 
 
 def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> None:
