@@ -95,7 +95,7 @@ class WinsorizedInside(ConfidentialMap):
 
 @dataclass(frozen=True, eq=False)
 class WinsorizeCaps(pay.Caps):
-    """gap: of the values next to the ends, in units of the columns, above 0 (0: not declared)."""
+    """gap: of the values next to the ends, in the units of the rows as they reach the step, above 0 (0: not declared)."""
 
     gap: float = 0.0
 
@@ -104,7 +104,7 @@ class WinsorizeCaps(pay.Caps):
 class Winsorize(pre.Step):
     """Pull each cell to between two quantiles of its column. tail: share of the rows beyond each end, in (0, 0.5).
 
-    Paid for by sensitivity with the declared cap `gap`, in units of the columns. Nothing is needed at prediction then.
+    Paid for by sensitivity with the declared cap `gap`, in the units of the rows as they reach the step. Nothing is needed at prediction then.
     """
 
     tail: float = 0.05
@@ -135,7 +135,7 @@ class Winsorize(pre.Step):
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         gap = self.Caps.of(self.name, self.paid).gap
         if not gap > 0:
-            raise ValueError("Winsorize needs a declared cap: gap, in units of the columns")
+            raise ValueError("Winsorize needs a declared cap: gap, in the units of the rows as they reach it")
         m, up = int(self.tail * n), 1 + 1e-9
         came = incoming.row_shift
         beyond = n - 1 if incoming.rows_moved else min(n - 1, 2 * space.d * (m + 1))

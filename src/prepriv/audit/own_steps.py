@@ -28,6 +28,8 @@ from prepriv.payment import Budget, Payment, Public, Sensitivity
 from prepriv.placed.chain import PlannedStep
 from prepriv.placed.rows import OpenRows
 from prepriv.preprocessing.base import UNTOUCHED, RowShift, Step, walk
+from prepriv.preprocessing.said import shift_after
+from prepriv.rehearsals.rehearsal import rehearse
 from prepriv.runs.run import StepAccess
 from prepriv.space import Space
 
@@ -190,6 +192,24 @@ def targets(domain: Domain, steps: Sequence[Step], n: int) -> list[Target]:
     return out
 
 
+def rehearsed(domain: Domain, steps: Sequence[Step], n: int) -> list[str]:
+    """Why a fit would refuse steps as the file pays for them, before any charge: one sentence, or none (`rehearsal.rehearse`)."""
+    incoming = UNTOUCHED
+    for k, (step, before, after) in enumerate(walk(steps, domain.space), 1):
+        try:
+            outgoing = shift_after(step, before, n, incoming)
+            shift = step.l2_sensitivity(before, domain.adjacency, incoming) if step.paid.share else None
+            noise = None if shift is None else 1.0
+            planned = PlannedStep(
+                step, before, after, incoming, outgoing, shift=shift, noise_multiplier=noise
+            )
+            rehearse(planned, domain, n, private=True)
+        except ValueError as error:
+            return [f"at step {k} ({step.name}): a fit refuses it: {str(error).rstrip('.')}"]
+        incoming = outgoing
+    return []
+
+
 def _sides(domain: Domain, steps: Sequence[Step]) -> tuple[bool, ...]:
     """Whether a record is gone from the second data set: replaced, and, where the domain says so of maps, gone, too."""
     gone = not n_is_public(domain.adjacency) and all(step.paid.leaves for step in steps)
@@ -203,7 +223,7 @@ def _targets(place: str, step: Step, way: str, space: Space, domain: Domain, n: 
     except (ValueError, TypeError) as error:
         yield Target(place, used, closed=str(error))
         return
-    came = _moved(space, n, step.after_drops)
+    came = _moved(space, n, paid.after_drops)
     yield from _cases(place, used, (paid,), space, n, [UNTOUCHED, *came] if way == "sensitivity" else came)
     if True in _sides(domain, (paid,)):
         yield from _cases(place, used, (paid,), space, n, [UNTOUCHED], True)
@@ -329,13 +349,14 @@ def attack(every: Sequence[Target], **budget: Any) -> list[Attacked]:
     return [Attacked(t, None if t.case is None else search(t.case, **budget)) for t in every]
 
 
-def judgement(attacked: Sequence[Attacked]) -> Judgement:
-    """The verdict on all of them."""
+def judgement(attacked: Sequence[Attacked], refused: Sequence[str] = ()) -> Judgement:
+    """The verdict on all of them. refused: what a fit refuses (`rehearsed`), where nothing is decided."""
     tried = [a.result for a in attacked if a.result is not None]
     broken = list(dict.fromkeys(a.broken for a in attacked if a.broken))
-    open_ = list(dict.fromkeys(a.open for a in attacked if a.open))
+    open_ = [*refused, *dict.fromkeys(a.open for a in attacked if a.open)]
     if not tried:
-        open_ = open_ or ["there is nothing to attack: no step"]
+        closed = [f"at {a.target.place}: {a.target.closed.rstrip('.')}" for a in attacked if a.target.closed]
+        open_ = open_ or closed or ["there is nothing to attack: no step"]
     held = (
         f"on {sum(r.pairs for r in tried):,} pairs of made-up neighbours, in {len(tried)} attacks, nothing moved further "
         "than declared (a search, which proves nothing)"

@@ -34,7 +34,7 @@ def sensitivity(
     step: Annotated[
         str,
         typer.Argument(
-            help="A built-in step or chain (its name or the start of it), all, or a Python file with `domain` and `steps`, or `mechanisms`."
+            help="A built-in step or chain (its name or the start of it), all, or a Python file with `domain` and `steps` (and `learner`), or `mechanisms`."
         ),
     ],
     seconds: Annotated[
@@ -59,7 +59,9 @@ def sensitivity(
     """Search made-up neighbours for rows and sums that move further than a step declares, or releases that tell them apart.
 
     For your own steps, give a Python file that defines `domain` (a Domain), `steps` (a list) and, optionally, `n`. Each step is
-    attacked in every way it can be paid for. `mechanisms`, a list of (mechanism, private value, private value of a neighbour), are
+    attacked in every way it can be paid for, so one entry a step is enough. The constants of a loss of your own are attacked if
+    the file defines `learner`. `prepriv audit replay FILE.py` runs the same file as a fit would, which also finds code that
+    reads what it was not handed. `mechanisms`, a list of (mechanism, private value, private value of a neighbour), are
     attacked by many releases of both values. Exit code 0: held; 1: broken; 8: not decided.
     """
     if step.endswith(".py"):

@@ -10,7 +10,7 @@ from prepriv._kinds import is_ours
 from prepriv.audit.judgement import Judgement, all_judged, judged
 from prepriv.audit.loss_words import loss_lies
 from prepriv.audit.own_mechanisms import MECHANISM_HEAD, OwnMechanism, mechanisms_judged, try_mechanism
-from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, targets
+from prepriv.audit.own_steps import Attacked, OwnCase, SumCase, attack, judgement, rehearsed, targets
 from prepriv.audit.sensitivity_table import HEAD, row_of
 from prepriv.commands.audit_files import end, ran, with_steps
 from prepriv.commands.exits import Stop
@@ -63,7 +63,12 @@ def _steps(
     n = integer("n", rows or named.get("n") or min(domain.n or ROWS, _MOST))
     if isinstance(learner := named.get("learner"), Learner) and not is_ours(type(learner.loss)):
         check_residual(learner.loss, learner.loss.outputs(len(domain.classes)), domain)
-    every = attack(targets(domain.with_n(n), tuple(named["steps"]), n), seed=seed, seconds=seconds)
+    steps = tuple(named["steps"])
+    refused = rehearsed(domain.with_n(n), steps, n)
+    aims = targets(domain.with_n(n), steps, n)
+    if (many := sum(aim.case is not None for aim in aims)) > 1:
+        console.print(f"{many} attacks of {seconds:g} s each (--seconds)")
+    every = attack(aims, seed=seed, seconds=seconds)
     tried = [a for a in every if a.result is not None]
     print_table("Largest move found / declared, on made-up neighbours", HEAD, [_row(a) for a in tried], (6,))
     for a in every:
@@ -79,14 +84,14 @@ def _steps(
     ]
     closed = [{"attack": a.target.place, "why": a.target.closed} for a in every if a.result is None]
     few = f", on {n} of the declared {domain.n} rows" if domain.n and n < domain.n else ""
-    verdict = judgement(every)
+    verdict = judgement(every, refused)
     *_, space = (domain.space, *(after for _, _, after in walk(named["steps"], domain.space)))
     lies = list(loss_lies(learner, space.radius, len(domain.classes), seed))
     if lies and verdict.word != "broken":
         verdict = judged(lies, (), "")
     return (
         Judgement(verdict.word, verdict.why + (few if verdict.word == "held" else "")),
-        {"n": n, "attacks": told, "not_attacked": closed},
+        {"n": n, "attacks": told, "not_attacked": closed, "refused": refused},
     )
 
 

@@ -104,9 +104,15 @@ class Mechanism(abc.ABC):
 
 def squared_distance(one: Any, two: Any) -> int:
     """Squared L2 distance of two integer arrays, exact. Sums live modulo 2^64 (docs/proofs/lattice.md). TypeError for others."""
-    difference = np.subtract(one, two).ravel()
+    try:
+        difference = np.subtract(one, two).ravel()
+    except TypeError:
+        difference = np.array([""])  # of no numbers at all
     if difference.dtype.kind not in "iuO":
-        raise TypeError("distances are exact of integers alone: give `recorded` in whole units of `reach`")
+        raise TypeError(
+            "distances are exact of integers alone: override `recorded`, to give the private value as integers in whole units of "
+            "`reach`, or override `moved_squared`"
+        )
     small = difference.min(initial=0) > -(2**24) and difference.max(initial=0) < 2**24
     if small and difference.size < 2**14:
         return int(difference @ difference)

@@ -26,7 +26,13 @@ class Release:
 
 
 class Session(abc.ABC):
-    """Performs mechanisms. `releases` lists them, in order."""
+    """Performs mechanisms. `releases` lists them, in order.
+
+    Examples
+    --------
+    >>> NoisySession().releases
+    []
+    """
 
     private: bool
 
@@ -50,7 +56,25 @@ class Session(abc.ABC):
 
 
 class NoisySession(Session):
-    """The real one: noise from a `NoiseSource`."""
+    """The session of a run: noise from the operating system.
+
+    Parameters
+    ----------
+    source : NoiseSource, optional
+        Where noise comes from. Default: the operating system. One made by `NoiseSource.for_tests` repeats itself, and
+        nothing that it releases is private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from prepriv.mechanisms.exponential import ExponentialMechanism, Scores
+    >>> from prepriv.mechanisms.noise import NoiseSource
+    >>> session = NoisySession(NoiseSource.for_tests(1))
+    >>> exact = Scores(np.array([10, 30, 29]), np.ones(3, dtype=int))
+    >>> segment, _ = exact.place(session.release("choice", ExponentialMechanism(2.0, 2), exact))
+    >>> segment, session.releases[0].name
+    (1, 'choice')
+    """
 
     def __init__(self, source: NoiseSource | None = None) -> None:
         super().__init__()

@@ -41,6 +41,10 @@ class Handed:
     def __iter__(self) -> Iterator[Floats]:
         return self.read()
 
+    def __getattr__(self, name: str) -> Any:
+        more = ": a step whose fit reads labels says `reads_labels`" if name == "labels" else ""
+        raise AttributeError(f"the rows that a fit is handed have no attribute {name!r}{more}")
+
 
 @dataclass(frozen=True, eq=False)
 class WithLabels(Handed):

@@ -83,7 +83,8 @@ def check_words(step: Step, incoming: RowShift) -> None:
         if cls.lipschitz is Step.lipschitz:
             raise ValueError(
                 f"{step.name} does not say how far apart its map can move two rows, so it cannot follow a step paid for by "
-                "sensitivity: override lipschitz with a constant that holds for every two rows that can reach it"
+                "sensitivity: override lipschitz with a constant that holds for every two rows that can reach it; if there is none, put it "
+                "before such steps"
             )
 
 

@@ -21,7 +21,11 @@ from prepriv.placed.rows import OpenRows
 from prepriv.preprocessing.base import Rows
 from prepriv.space import Space
 
-FEW, MORE = 8, 256  # made-up rows; more where few are the reason that code fails
+FEW, SOME, MORE = (
+    8,
+    64,
+    256,
+)  # made-up rows; more where few are the reason that code fails, or hide what it does
 CELLS = 2**20
 MISTAKES = (TypeError, NameError, AttributeError, NotImplementedError, ImportError, AssertionError)
 ROUNDING = 1e-9  # of what is made of a row in blocks of other sizes

@@ -34,6 +34,7 @@ from prepriv.rehearsals.made_up import (
     MORE,
     OTHERS,
     ROUNDING,
+    SOME,
     MadeUp,
     Rehearsal,
     array_of,
@@ -71,6 +72,8 @@ def rehearse(planned: PlannedStep, domain: Domain, n: int, private: bool, releas
             training, prediction = _fitted(planned, domain, n, private, rows, enough=True)
         if step.paid.share > 0:
             _check_one_row_a_record(planned, domain, n, private, rows)
+            if rows.n < (more := max(FEW, min(n, SOME))):  # code that changes what it does after some rows
+                _check_one_row_a_record(planned, domain, n, private, made_up(space, domain, more))
         if not step.paid.leaves and release:
             _check_forgets(planned, domain, n, private, few, prediction)
         if step.paid.test > 0:

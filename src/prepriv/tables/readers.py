@@ -78,7 +78,8 @@ def check_table_file(path: Path) -> None:
         raise BadData(no_file(path))
     if not path.name.lower().endswith(ENDINGS):
         raise BadData(
-            f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet; save a workbook as CSV"
+            f"{path}: the name must end in .csv, .tsv (also .gz) or .parquet; save a workbook as CSV, or give "
+            "a reader of another format (reader:MODULE:FUNCTION, docs/large.md)"
         )
 
 

@@ -6,6 +6,7 @@ from mutant import Mutant
 
 VERDICTS = ("tests/audit/test_verdicts.py",)
 WORDS = ("tests/audit/test_own_words.py",)
+FILES = ("tests/audit/test_own_files.py",)
 MECHANISMS = ("tests/audit/test_own_mechanisms.py",)
 CHAINS = ("tests/attacks/test_random_chains.py",)
 
@@ -241,5 +242,29 @@ MUTANTS: tuple[Mutant, ...] = (
         "        for one in verdicts:\n",
         "        for one in verdicts[1:]:\n",
         (*MECHANISMS, "-k", "command_ends"),
+    ),
+    Mutant(
+        "a step is attacked where the way of the file may stand",
+        "a premise of one thing, used of another",
+        "audit/own_steps.py",
+        "_moved(space, n, paid.after_drops)",
+        "_moved(space, n, step.after_drops)",
+        (*FILES, "-k", "in_each_way"),
+    ),
+    Mutant(
+        "an audit holds what a fit refuses",
+        "a check that passes because nothing ran",
+        "audit/own_steps.py",
+        "            rehearse(planned, domain, n, private=True)\n",
+        "",
+        (*FILES, "-k", "fit_refuses"),
+    ),
+    Mutant(
+        "what is handed over is rehearsed on eight rows",
+        "a check that passes because nothing ran",
+        "rehearsals/rehearsal.py",
+        "rows.n < (more := max(FEW, min(n, SOME)))",
+        "rows.n > (more := max(FEW, min(n, SOME)))",
+        (*FILES, "-k", "fit_refuses"),
     ),
 )
