@@ -340,7 +340,7 @@ def test_estimators_reports_and_commands(tmp_path, capsys):
     clf.report_.save(tmp_path / "r.html")
     verify = ["report", str(tmp_path / "model"), "--verify", str(tmp_path / "r.html")]
     assert run(verify) == 0
-    assert "word of who ran it: how many canaries were guessed" in capsys.readouterr().out
+    assert "how many canaries were guessed, and the noise" in " ".join(capsys.readouterr().out.split())
     forged = page.replace("&#34;canaries&#34;: 1000", "&#34;canaries&#34;: 1001")
     (tmp_path / "r.html").write_text(forged, encoding="utf-8")
     assert forged != page and run(verify) == 1
