@@ -1,6 +1,6 @@
 """Seconds to the end of training, and the accuracy reached, at the same ε: ours and its peers', on MNIST and Adult.
 
-    python benchmarks/training_end.py FOLDER --peer opacus=PYTHON --peer jax-privacy=PYTHON --peer diffprivlib=PYTHON
+    python benchmarks/training_end.py FOLDER --peer opacus=PYTHON --peer jax-privacy=PYTHON ...   a --peer for each library named below
 
 FOLDER holds mnist.npz and adult.csv.gz. Each run is a process of its own with one thread, under the interpreter named for its library (this one
 by default), from the start of the interpreter to the last test row; candidates take turns. One that cannot be imported is left out with a line.
@@ -8,6 +8,7 @@ by default), from the start of the interpreter to the last test row; candidates 
 Peers get rows as they want them: pixels in [0, 1]; of Adult declared categories one-hot and numbers scaled by their declared bounds, which costs them
 nothing. Linear models by DP-SGD, as their own examples write it: Poisson batches, clip 1, the noise that their own accountant finds for (ε, δ) and
 add-or-remove-one; batch, epochs and learning rate by a grid on the test rows, in their favour. diffprivlib: its logistic regression, (ε, 0), rows of norm 1, C = 10.
+DP-EBM (interpret-core): as it is, with declared bounds, raw columns, two classes. LogisticRegression of scikit-learn and LightGBM have no privacy: they show its price.
 """
 
 from __future__ import annotations
@@ -137,6 +138,44 @@ def diffprivlib(folder: Path, data: str) -> tuple[float, float]:
     return time.perf_counter() - start, float((made.predict(xt) == yt).mean())
 
 
+def dp_ebm(folder: Path, data: str) -> tuple[float, float]:
+    """An additive model: (ε, δ), add-or-remove-one; of two classes alone."""
+    import pandas as pd
+    from interpret.privacy import DPExplainableBoostingClassifier
+
+    if data == "mnist":
+        raise ValueError("two classes alone")
+    x, xt = (pd.read_parquet(folder / f"{part}.parquet") for part in ("x", "xt"))
+    y, yt = x.pop("label"), xt.pop("label")
+    kinds = json.loads((folder / "kinds.json").read_text())
+    filled = {name: "missing" for name in kinds["types"]}  # it takes no missing cell
+    filled |= {name: sum(ends) / 2 for name, ends in kinds["bounds"].items()}
+    x, xt = (rows[list(filled)].astype(object).fillna(filled).infer_objects() for rows in (x, xt))
+    start = time.perf_counter()
+    made = DPExplainableBoostingClassifier(
+        epsilon=EPSILON, delta=DELTA, n_jobs=1, privacy_bounds=kinds["bounds"],
+        feature_types=[kinds["types"][name] for name in x.columns],
+    )  # fmt: skip
+    made.fit(x, y)
+    return time.perf_counter() - start, float((made.predict(xt) == yt).mean())
+
+
+def without_privacy(folder: Path, data: str, name: str) -> tuple[float, float]:
+    """scikit-learn's logistic regression, or LightGBM, both as they are, on the rows of the others."""
+    x, y, xt, yt = arrays(folder)
+    if name == "LightGBM":
+        from lightgbm import LGBMClassifier
+
+        made: Any = LGBMClassifier(n_jobs=1, verbose=-1)
+    else:
+        from sklearn.linear_model import LogisticRegression
+
+        made = LogisticRegression(max_iter=100)
+    start = time.perf_counter()
+    made.fit(x, y)
+    return time.perf_counter() - start, float((made.predict(xt) == yt).mean())
+
+
 CANDIDATES: dict[str, Any] = {
     "prepriv": lambda folder, data: ours(folder, data, "auto"),
     'prepriv, steps="linear"': lambda folder, data: ours(folder, data, "linear"),
@@ -144,6 +183,9 @@ CANDIDATES: dict[str, Any] = {
     "opacus, ghost": lambda folder, data: opacus(folder, data, "ghost"),
     "jax-privacy": lambda folder, data: jax_privacy(folder, data, 256),
     "diffprivlib": diffprivlib,
+    "DP-EBM": dp_ebm,
+    "LogisticRegression": lambda folder, data: without_privacy(folder, data, "LogisticRegression"),
+    "LightGBM": lambda folder, data: without_privacy(folder, data, "LightGBM"),
 }
 
 
@@ -177,6 +219,10 @@ def prepare(source: Path, folder: Path, data: str) -> None:
     from prepriv.tables.encoding import encode, encode_labels
 
     module = adult()
+    columns = module.domain(1).columns
+    numeric = {name: [c.low, c.high] for name, c in columns.items() if hasattr(c, "low")}
+    kinds = {name: "continuous" if name in numeric else "nominal" for name in columns}
+    (folder / "kinds.json").write_text(json.dumps({"bounds": numeric, "types": kinds}))
     for part, rows in zip(("x", "xt"), module.load(source / "adult.csv.gz")):
         rows.to_parquet(folder / f"{part}.parquet")
         domain = module.domain(len(rows))
