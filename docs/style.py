@@ -120,6 +120,7 @@ def page_text(name: str, text: str) -> str:
 def of_html(text: str) -> str:
     """Paragraphs and items of a page, one each; figures, tables and code left out."""
     text = re.sub(r"(?is)<(style|script|svg|table|pre|head|nav)\b.*?</\1>", " ", text)
+    text = re.sub(r'(?is)<dl class="proofs">.*?</dl>', " ", text)  # paths and hashes
     text = re.sub(r"(?is)<h[1-6]\b.*?</h[1-6]>", "\n\n", text)
     text = re.sub(
         r"(?i)</?(?:p|li|dt|dd|div|section|summary|details|figcaption|ul|ol|dl|br)\b[^>]*>", "\n\n", text

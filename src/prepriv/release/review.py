@@ -168,8 +168,8 @@ def unprotected(plan: Plan) -> str:
 def trust(claim: Guarantee) -> str:
     """The trust model."""
     said = (
-        "The curator, who holds the raw rows and runs the training (the central model); the machine it runs on; and what the curator "
-        "declares about the data. Nobody who gets the model, the report or a prediction has to be trusted: the claim holds against all of "
+        "The curator has to be trusted, who holds the raw rows and runs the training (the central model). So have the machine it runs "
+        "on, and what the curator declares about the data. Nobody who gets the model, the report or a prediction has to be trusted: the claim holds against all of "
         "them together."
     )
     return f"{said} It {claim.premises[0]}." if claim.premises else said
