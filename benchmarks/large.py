@@ -8,6 +8,8 @@ The memory of the run is sampled from outside: RssAnon, which the page cache of 
 from __future__ import annotations
 
 import argparse
+import mmap
+import os
 import shutil
 import subprocess
 import sys
@@ -105,6 +107,39 @@ def passes(n: int, d: int, memory: str, repeat: int, threads: int | None) -> flo
             total(weights)
             took.append(time.perf_counter() - start)
     return float(np.median(took[1:]))
+
+
+def batch_reads(n: int, d: int) -> None:
+    """What a sixteenth of the rows reads of a file that no cache holds: bytes from the disk, seconds. Linux alone."""
+
+    def read() -> int:
+        lines = Path("/proc/self/io").read_text().splitlines()
+        return int(next(s for s in lines if s.startswith("read_bytes")).split()[1])
+
+    room = Threads(memory=1).room(IntegerGrid.of(5.1, 1.0, n, fine=False), n, d)
+    rows = room.load((), n, 1.0)
+    for start in range(0, n, 4096):
+        rows.x[start : start + 4096] = start % 1000
+    rows.norms[:] = 2**14
+    index = np.flatnonzero(np.random.default_rng(1).random(n) < 1 / 16)
+    weights, file = np.full((d + 1, 1), 1e-3), room.file._file
+    os.fsync(file)
+    print(
+        f"{n} x {d}: a file of {room.file.size / 1e6:.0f} MB, a batch of {rows.x[index].nbytes / 1e6:.0f} MB"
+    )
+    for name, batch, ahead in (
+        ("all rows", None, None),
+        ("a batch, page by page", index, None),
+        ("a batch, asked for ahead", index, room.file.reader_ahead(rows.x)),
+    ):
+        rows.soon = ahead
+        room.file._bytes.madvise(mmap.MADV_DONTNEED)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        with rows.gradient_sum(Logistic()) as total:
+            before, start, used = read(), time.perf_counter(), time.process_time()
+            total(weights, batch)
+            took, used = time.perf_counter() - start, time.process_time() - used
+            print(f"{name}: {(read() - before) / 1e6:.0f} MB, {took:.2f} s, {used:.2f} s of the processor")
 
 
 def score(model: Path, columns: int, rows: int = 50_000) -> float:
@@ -205,6 +240,7 @@ def main() -> None:
         "--features", type=int, nargs="+", help="instead: accuracy in memory with so many random features"
     )
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--batch-reads", action="store_true", help="only what a batch reads of a cold file")
     parser.add_argument(
         "--again", type=int, help="instead: so many random features held, or made again for each pass"
     )
@@ -225,6 +261,9 @@ def main() -> None:
                     for m in options.features
                 ]
                 print(f"{n} rows, accuracy (%) by random features: " + ", ".join(found), flush=True)
+                continue
+            if options.batch_reads:
+                batch_reads(n, options.columns)
                 continue
             if options.passes:
                 ram, disk = (

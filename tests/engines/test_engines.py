@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 import prepriv
+from prepriv.engines import local
 from prepriv.engines.local import MappedZeros, NoRoom, Threads, free_memory, memory_bytes
 from prepriv.estimators import RowsOnDisk
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
@@ -240,3 +241,24 @@ def test_rows_behind_a_confidential_map_are_read_nowhere_else(folder):
     part = list(Labelled(Mapped(table, [], labels)).part(256, 700))
     assert [at for *_, at in part] == [at for *_, at in rows] == [256, 512]
     assert (part[0][0] == rows[0][0]).all() and len(part[1][0]) == 188
+
+
+def test_a_batch_asks_for_its_rows_where_no_cache_holds_the_file(rng, monkeypatch):
+    """Each row once, before it is read; the bits are those of rows in memory. A pass over all of them asks for none."""
+    n, d, asked = 5000, 7, []
+    x, y = rng.standard_normal((n, d)), rng.integers(0, 3, n)
+    blocks = [(x[at : at + 256], y[at : at + 256], at) for at in range(0, n, 256)]
+    monkeypatch.setattr(local, "free_memory", lambda: 1)
+    monkeypatch.setattr(os, "posix_fadvise", lambda *a: asked.append(a))
+    grid, weights = IntegerGrid.of(5.1, 0.7, n, fine=False), rng.standard_normal((d + 1, 3))
+    batch = np.flatnonzero(rng.random(n) < 0.5)
+    rows = Threads(2, 1).room(grid, n, d).load(blocks, n, 1.0)
+    whole = Threads(2, "1GB").room(grid, n, d).load(blocks, n, 1.0)
+    with rows.gradient_sum(Softmax()) as total, whole.gradient_sum(Softmax()) as same:
+        assert (total(weights) == same(weights)).all() and not asked
+        assert (total(weights, batch) == same(weights, batch)).all()
+    size = rows.x.strides[0]
+    assert {length for _, _, length, _ in asked} == {size}
+    assert sorted(first for _, first, _, _ in asked) == [size * row for row in batch.tolist()]
+    monkeypatch.setattr(local, "free_memory", lambda: 10**12)
+    assert Threads(2, 1).room(grid, n, d).load(blocks, n, 1.0).soon is None

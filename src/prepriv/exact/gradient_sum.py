@@ -66,6 +66,9 @@ class QuantizedRows:
         self.targets = empty(n, np.int32)
         self._bias = math.floor(bias * 2.0**grid.x_bits)
 
+    soon: Callable[[NDArray[np.intp]], None] | None = None
+    """Told of rows that are read next, by their numbers: of a batch out of a file that no cache holds."""
+
     def fill(self, start: int, x: NDArray[np.float64], targets: NDArray[Any]) -> None:
         """Store a block of rows (b, d) and their class indices (b,); -1 marks a record that contributes 0.
 
@@ -256,10 +259,15 @@ class GradientSum:
         grid_weights, bits = weights_to_grid(weights, self._rows.grid)
         across = np.ascontiguousarray(grid_weights.T)
 
+        soon = None if index is None else self._rows.soon
+
         def walk(blocks: list[Any]) -> NDArray[np.int64]:
             total = np.zeros(across.shape, dtype=np.int64)
             with np.errstate(all="ignore"):  # a thread of its own: no warning may depend on records
-                for at in blocks:
+                for k, at in enumerate(blocks):
+                    if soon is not None:
+                        for later in blocks[k + (k > 0) : k + 2]:
+                            soon(later)
                     total += self._block(at, across, bits).astype(np.int64)
             return total
 
