@@ -67,7 +67,7 @@ class QuantizedRows:
         self._bias = math.floor(bias * 2.0**grid.x_bits)
 
     soon: Callable[[NDArray[np.intp]], None] | None = None
-    """Told of rows that are read next, by their numbers: of a batch out of a file that no cache holds."""
+    """Called with the numbers of rows that are read next: of a batch out of a file that no cache holds."""
 
     def fill(self, start: int, x: NDArray[np.float64], targets: NDArray[Any]) -> None:
         """Store a block of rows (b, d) and their class indices (b,); -1 marks a record that contributes 0.
