@@ -64,3 +64,21 @@ def test_plan_compares_budgets(tmp_path, monkeypatch, capsys):
     (tmp_path / "T.yaml").write_text(target)
     assert run(["plan", "T.yaml", "--rows", "500", "--epsilons", "1"]) == 0
     assert "not measured" in capsys.readouterr().out
+
+
+def test_the_records_that_a_recall_needs_give_an_interval_of_ten_points():
+    """By the intervals of an evaluation: half of them recognised, in the holdout of a fifth."""
+    from prepriv import Domain, make_plan
+    from prepriv.commands.plan import recall_in_words
+    from prepriv.evaluation.evaluation_plan import plan_evaluation
+    from prepriv.evaluation.intervals import share
+    from prepriv.learners import GradientDescent, Logistic
+
+    domain = Domain.box(0, 1, 2, ["a", "b"], n=20_000)
+    for epsilon in (0.5, 1.0):
+        plan = make_plan(domain, [], GradientDescent(Logistic()), epsilon=epsilon, delta=1e-5)
+        said = recall_in_words([plan])
+        rows = float(said.split("of it: ")[1].split(" at")[0].replace(",", "")) / 5
+        noise = plan_evaluation(domain, n=4000, epsilon=epsilon, delta=1e-5).noise
+        found = share("recall", [rows / 2], [rows / 2], noise)
+        assert 0.09 < found.high - 0.5 < 0.11 and 0.09 < 0.5 - found.low < 0.11
