@@ -161,7 +161,7 @@ def reading(
     told += _by_place(before[0], domain)
     before, domain = _without_dropped(before, domain)
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
-    ways = PipelineWays(fitted, _own(before, domain), way, missing, share)
+    ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
 

@@ -20,7 +20,7 @@ from prepriv.preprocessing.base import Step, walk
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
-from prepriv.preprocessing.normalize import Rescale
+from prepriv.preprocessing.normalize import ClipNorm, Rescale
 from prepriv.recipes.automatic import SCALE, recipe
 from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
@@ -31,6 +31,8 @@ from prepriv.sketches.signal import PAIRED, signal_of
 PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]
 PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
 EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their width, about half of RECIPE_LEVEL (docs/sketch.md)
+# Of rows after a sketch, for a target: where they are cut, in norms of a row of ones, and the norm of that (docs/sketch.md).
+_TARGET_CUT, _TARGET_SCALE = 0.35, 2.5
 _BY = {"sketch": "By a sketch", "budget": "By steps of prepriv"}
 _SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
 _SAYS = {
@@ -66,13 +68,15 @@ class PaidOption:
 @dataclass(frozen=True, repr=False)
 class PipelineWays(StepRule):
     """The transformers of a pipeline in each way. fitted: as they are, on a sketch or free. own: as steps of prepriv. way: the one that was
-    asked for. missing: the declared share of records that miss a cell, None: not declared. share: of the sketch; a number asks for one."""
+    asked for. missing: the declared share of records that miss a cell, None: not declared. share: of the sketch; a number asks for one.
+    target: whether a number is learned."""
 
     fitted: Fitted
     own: OwnFits
     way: PaidWay = "auto"
     missing: float | None = None
     share: float | str = "auto"
+    target: bool = False
 
     def __post_init__(self) -> None:
         choice("way", self.way, PAID_WAYS)
@@ -127,6 +131,8 @@ class PipelineWays(StepRule):
     def kept(self) -> tuple[Step, ...]:
         """The steps as the pipeline has them, shares left open."""
         fitted = self.fitted if self.free else replace(self.fitted, payment=Sketch(self.share))
+        if self.target:
+            return (fitted, ClipNorm(_TARGET_CUT * math.sqrt(fitted.features)), Rescale(_TARGET_SCALE))
         return (fitted, *_even(EVEN_LEVEL))
 
     def says(self, way: str) -> tuple[str, ...]:

@@ -285,4 +285,12 @@ MUTANTS: tuple[Mutant, ...] = (
         'if "params" not in step:',
         (*OWN, "learns_nothing"),
     ),
+    Mutant(
+        "rows of a target after a sketch are brought to one norm",
+        "our own: what is linear in a row is not linear in its direction",
+        "recipes/pipeline_ways.py",
+        "        if self.target:\n",
+        "        if False:\n",
+        (*OWN, "target_after"),
+    ),
 )
