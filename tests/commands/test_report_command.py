@@ -53,7 +53,7 @@ MORE = "<p>In truth this model has ε = 0.01.</p>"
         ("&#34;prices&#34;", "&#34;prices&#34;: [1], &#34;prices&#34;", "line "),  # twice
         ("&#34;confusion&#34;: [", "&#34;confusion&#34;: [[1, 2], ", "evaluation"),
         ("&#34;way&#34;: &#34;budget&#34;", "&#34;way&#34;: &#34;free&#34;", "data: paid"),
-        ("&#34;version&#34;: &#34;", "&#34;version&#34;: &#34;9.", "another version"),
+        ("&#34;version&#34;: &#34;", "&#34;version&#34;: &#34;9.", "not made by version"),
     ],
 )
 def test_a_changed_page_is_found_out(fitted, tmp_path, was, becomes, told, capsys):
