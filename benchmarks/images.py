@@ -1,6 +1,6 @@
 """Images: the recipe behind fixed wavelets on MNIST and Fashion-MNIST, add-or-remove-one; a line for each run.
 
-    python benchmarks/images.py --data FOLDER [--runs 10] [--only mnist] [--epsilon 1] [--keep FOLDER] [--simulated]
+    python benchmarks/images.py --data FOLDER [--runs 10] [--only mnist] [--epsilon 1] [--n 1000] [--recipe auto-0.2] [--keep FOLDER] [--simulated]
 
 FOLDER holds mnist.npz and fashion_mnist.npz with x_train, y_train, x_test, y_test. The wavelet features of an image depend on no
 other image and on no run: they are made once for all runs (as float32; --keep: where they stay), and the rest of the recipe
@@ -53,15 +53,18 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted({name for name, _ in CELLS}))
     parser.add_argument("--epsilon", type=float, action="append", help="only these budgets")
     parser.add_argument("--simulated", action="store_true")
+    parser.add_argument("--n", type=int, help="only the first n training images")
+    parser.add_argument("--recipe", default="auto", choices=("auto", "auto-0.2"))
     parser.add_argument("--keep", type=Path, help="folder for the features (4 bytes a number)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         keep = options.keep or Path(temporary)
         keep.mkdir(parents=True, exist_ok=True)
         print("| data | ε | run | accuracy (%) | seconds |\n|---|---|---|---|---|", flush=True)
-        for name, epsilon in CELLS:
-            if options.only in (None, name) and epsilon in (options.epsilon or [epsilon]):
-                run(options.data / f"{name}.npz", epsilon, options.runs, keep, options.simulated)
+        for name in dict.fromkeys(name for name, _ in CELLS):
+            for epsilon in options.epsilon or [e for of, e in CELLS if of == name]:
+                if options.only in (None, name):
+                    run(options.data / f"{name}.npz", epsilon, options, keep)
 
 
 def principal(rows: NDArray[np.float32], directions: int = 500) -> NDArray[np.float32]:
@@ -124,14 +127,15 @@ def simulate(
     return scores(late / kept, slice(n, len(x))).argmax(axis=2)
 
 
-def run(path: Path, epsilon: float, runs: int, keep: Path, simulated: bool) -> None:
+def run(path: Path, epsilon: float, options: argparse.Namespace, keep: Path) -> None:
     """Print a line for each run, and their mean."""
+    runs, simulated, first = options.runs, options.simulated, options.n
     with np.load(path) as data:
-        x, y = np.concatenate([data["x_train"], data["x_test"]]), data["y_train"]
+        x, y = np.concatenate([data["x_train"][:first], data["x_test"]]), data["y_train"][:first]
         n, y_test = len(y), data["y_test"]
     domain = prepriv.Domain.images(*x.shape[1:], 1, range(10), n=n, adjacency="add-or-remove-one")
-    (step, *steps), learner = recipe(domain, n=n, epsilon=epsilon, delta=DELTA)
-    rows = features(x, step, keep / f"{path.stem}-{step.J}-{step.L}-{step.floor:g}.npy")
+    (step, *steps), learner = recipe(domain, n=n, epsilon=epsilon, delta=DELTA, steps=options.recipe)
+    rows = features(x, step, keep / f"{path.stem}-{n}-{step.J}-{step.L}-{step.floor:g}.npy")
     ball = prepriv.Domain.ball(rows.shape[1], range(10), n=n, adjacency="add-or-remove-one")
     if simulated:
         s = signal(domain, n=n, epsilon=epsilon, delta=DELTA)

@@ -241,9 +241,23 @@ def test_with_little_signal_late_iterates_count_rows_are_shorter_and_means_are_d
 
 
 @pytest.mark.filterwarnings("ignore::prepriv.recipes.automatic.WeakSignal")
-def test_wavelets_and_a_target_keep_their_rules_with_little_signal():
+def test_images_with_little_signal_are_trained_longer_clipped_less_and_averaged_later():
     images = Domain.images(8, 8, 1, range(10))
-    assert at_signal(images, 30) == at_signal(images, 30, "auto-0.2")
+    for s, late, longer, clip in ((30, 0.05, 1.606, 1.0), (80, 0.1, 1.526, 1.0), (240, 0.15, 1.37, 0.5), (420, 0.15, 1.278, 0.3), (4000, 0.15, 33 / 28, 0.3)):  # fmt: skip
+        _, learner = at_signal(images, s)
+        _, others = at_signal(images, s, "linear")
+        assert learner.average == pytest.approx(late, rel=0.03)
+        assert learner.steps * learner.learning_rate * learner.clip_norm == pytest.approx(
+            s / 33 * longer, rel=0.03
+        )
+        assert learner.clip_norm / others.clip_norm == pytest.approx(clip, rel=0.03)
+        _, before = at_signal(images, s, "auto-0.2")
+        assert (before.average, before.clip_norm / others.clip_norm) == (0.15, pytest.approx(0.3))
+        assert before.steps * before.learning_rate * before.clip_norm == pytest.approx(s / 28, rel=0.03)
+
+
+@pytest.mark.filterwarnings("ignore::prepriv.recipes.automatic.WeakSignal")
+def test_a_target_keeps_its_rules_with_little_signal():
     target = Domain.box(-1, 1, 3, target=Numeric(0, 1))
     assert [c.shrink for c in by_name(at_signal(target, 30)[0], "StandardScaler")] == [False]
 

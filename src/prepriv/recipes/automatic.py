@@ -41,7 +41,15 @@ from prepriv.recipes.fast import ONE_OUTPUT, SEVERAL, averaged, fast
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
-from prepriv.recipes.weak import LATE, RECIPE_LEVEL, late_share, level, means_pay
+from prepriv.recipes.weak import (
+    LATE,
+    RECIPE_LEVEL,
+    WAVELET_CLIP,
+    late_share,
+    level,
+    means_pay,
+    wavelet_clip,
+)
 from prepriv.space import Space
 
 _OLD = "-0.2"  # ends the names of what version 0.2 did
@@ -70,8 +78,8 @@ _STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not pri
 MANY, SHARE, _LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
 _FITTED = 0.12  # among random features: the longest reach over classes * n^0.75
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
-# Of images: signal over reach; the last share of the iterates; clip over that of others.
-WAVELET_REACH, WAVELET_AVERAGE, WAVELET_CLIP = 28.0, 0.15, 0.3
+# Of images: signal over reach where there is much; the last share of the iterates.
+WAVELET_REACH, WAVELET_AVERAGE = 28.0, 0.15
 NOISE_ALONE = 10.0  # signal below which models were no better than the commonest class on most tables
 
 
@@ -341,12 +349,15 @@ def auto_learner(
         return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
     wavelets = _wavelets(steps)
-    longest = 33 / WAVELET_REACH if wavelets else 1 + 200 / (300 + s)
+    longest = 1 + 200 / (300 + s)
+    if wavelets:
+        longest = 33 / WAVELET_REACH if old else max(33 / WAVELET_REACH, longest)
     reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
     if any(isinstance(step, RandomFeatures) for step in steps):
         reach /= math.hypot(1, reach / (_FITTED * classes * n**0.75))
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
-    clip *= WAVELET_CLIP if wavelets else 1.0
+    if wavelets:
+        clip *= WAVELET_CLIP if old else wavelet_clip(s)
     # Where nothing is clipped steps of rate 1 are the longest that do not overshoot; clipped to c, of rate norm / c.
     count = min(MOST_STEPS, max(_STEPS, math.ceil(reach / norm)))
     learner = GradientDescent(
@@ -355,7 +366,7 @@ def auto_learner(
         learning_rate=min(reach / count, norm) / clip,
         clip_norm=clip,
         weight_bound=WEIGHT_BOUND if _moved(steps) else math.inf,
-        average=WAVELET_AVERAGE if wavelets else LATE,
+        average=min(WAVELET_AVERAGE, WAVELET_AVERAGE if old else late_share(s)) if wavelets else LATE,
     )
     return learner if old or wavelets or late_share(s) == LATE else averaged(learner, late_share(s))
 

@@ -8,6 +8,7 @@ RECIPE_LEVEL, _LEAST_LEVEL = 1.25, 0.6  # of a table: the constant feature
 _FULL_LEVEL, _WIDEST = 25.0, 36  # signal over level and the root of the number of columns, up to so many
 LATE, _LATEST = 0.5, 0.05  # of the iterates that are averaged
 _AVERAGED = 800.0  # signal over that share
+WAVELET_CLIP, _CLIPPED = 0.3, 120.0  # of images: clip over that of others; signal over it, where that is more
 _ENOUGH = 4.0  # signal over the root of the number of columns from which on a mean of categories is worth its budget
 
 
@@ -26,3 +27,9 @@ def level(s: float, d: int) -> float:
 def means_pay(s: float, d: int) -> bool:
     """Whether a private mean of categories says more than its noise."""
     return s >= _ENOUGH * math.sqrt(d)
+
+
+def wavelet_clip(s: float) -> float:
+    """Of images after wavelets, clip over that of other rows: with much signal short clips leave more weight to rows that are
+    still wrong; with little, no row is right yet, and a clip only shortens what it tells."""
+    return min(1.0, max(WAVELET_CLIP, _CLIPPED / s))

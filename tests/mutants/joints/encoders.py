@@ -154,6 +154,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/preprocessing/test_imagenet.py", "-k", "nothing_is_called"),
     ),
     Mutant(
+        "few images are clipped as many are",
+        "a rule of much signal where there is little",
+        "recipes/weak.py",
+        "return min(1.0, max(WAVELET_CLIP, _CLIPPED / s))",
+        "return WAVELET_CLIP",
+        ("tests/recipes/test_recipes.py", "-k", "images_with_little_signal"),
+    ),
+    Mutant(
         "directions of public rows are bought from the private ones",
         "a step after public rows that is paid for",
         "recipes/public_directions.py",
