@@ -229,4 +229,6 @@ def test_what_was_lost_stands_on_the_page_as_it_is_said():
         assert said in page
     small = signal_of(facts(40_000, 14, 0.27)).sentence
     assert MEASURED["enough"] in small and "few tenths" not in small
+    number = Domain({"x": Numeric(0, 1)}, target=Numeric(0, 1), n=40_000)
+    assert "only whole fits were measured" in signal_of(SketchPlan(number, 0.27, "labels")).sentence
     assert "single columns lose less" in signal_of(facts(40_000, 14, 0.27, needs="columns")).sentence

@@ -81,9 +81,11 @@ class Signal:
 
     @property
     def _lost(self) -> str:
-        """What was measured of such sketches. Where the target is a number, nothing was."""
+        """What was measured of such sketches."""
         if self.plan.needs == "columns":
             return "Steps that look at single columns lose less than steps that look at the label."
+        if self.plan.domain.target is not None:
+            return "With a numeric target only whole fits were measured (docs/sketch.md)."
         kind = "many cells" if self.verdict == "coarse" and self.tau > COARSE else self.verdict
         return f"In tests, steps that look at the label lost {MEASURED[kind]} (docs/sketch.md)."
 
