@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import prepriv.cli
-import prepriv.release.page  # noqa: F401
+import prepriv.release.page
 from prepriv.commands import train
 from prepriv.engines import local
 from prepriv.evaluation import holdout
