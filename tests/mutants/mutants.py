@@ -2094,6 +2094,22 @@ _OLDER = (
         ("tests/units/test_units.py", "-k", "which_rows"),
     ),
     Mutant(
+        "one value wins in every unit that has it",
+        "the order of a hash of what is asked decides whom an answer counts",
+        "tables/units.py",
+        "content ^ ids[codes]",
+        "content",
+        ("tests/units/test_units.py", "-k", "as_likely"),
+    ),
+    Mutant(
+        "rows that say the same are one row",
+        "the order of a hash of what is asked decides whom an answer counts",
+        "tables/units.py",
+        " ^ _mixed(number))",
+        ")",
+        ("tests/units/test_units.py", "-k", "as_likely"),
+    ),
+    Mutant(
         "a coin a row",
         "a person in both parts pays for both",
         "tables/units.py",

@@ -32,7 +32,7 @@ from prepriv.runs.run import execute, room_for
 from prepriv.tables.column import codes_by
 from prepriv.tables.encoding import as_frame
 from prepriv.tables.readers import BadData, read_table
-from prepriv.tables.units import by_unit, counted_units, id_of
+from prepriv.tables.units import by_unit, counted_units, id_of, one_row_each
 
 WHO = "patient_id"
 COLUMNS = {"age": Numeric(0, 100, missing="impute"), "ward": Categorical(["a", "b"])}
@@ -80,6 +80,22 @@ def test_which_rows_are_read_depends_on_the_unit_alone():
     replaced = pa.concat_tables([other, rows.take(at)])
     after = content(*by_unit(replaced, others + [labels[i] for i in at], domain(), 4))
     assert len(set(before) - set(after)) == len(set(after) - set(before)) == 1
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_each_row_of_a_unit_is_as_likely_as_any_other_whatever_is_asked(k):
+    """Of a column alone one value won in every unit that had it: the patients who were ever in a ward were counted as those in it."""
+    wards = ["a", "a", "a", "b"] * 1000
+    ids = np.repeat([f"p{i}" for i in range(1000)], 4)
+    alone = Domain(
+        {"ward": Categorical(["a", "b"])}, classes=["no", "yes"], n=1000, unit=WHO, rows_per_unit=k
+    )
+    rows = pa.table({"ward": wards, WHO: ids})
+    found, _ = by_unit(rows, ["no"] * 4000, alone, 1000)
+    assert abs(found.columns[0].mean() - 0.25) < 0.06  # 4 deviations of a share of 1,000
+    assert abs(found.every.columns[0].mean() - 0.25) < 0.06
+    raw = one_row_each(as_frame(rows), WHO, ["ward"], 1000)
+    assert abs(np.mean([wards[i] == "b" for i in raw]) - 0.25) < 0.06
 
 
 def test_equal_rows_of_a_unit_are_a_tie_that_nobody_decides():

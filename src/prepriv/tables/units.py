@@ -162,7 +162,7 @@ def _whose(frame: Any, domain: Domain) -> tuple[NDArray[np.int64], list[str]]:
 def one_row_each(frame: Any, unit: str, names: Sequence[str], n: int | None) -> NDArray[np.int64]:
     """The number of one row of each unit of a raw table, in the order of the units, (units,); -1 where one has none.
 
-    Which row it is follows from what the unit's own rows say in these columns. n: where the number of units is public, up to
+    Which row it is follows from the unit's id and what its own rows say in these columns (`_drawn`). n: where the number of units is public, up to
     which there are units without rows; BadData for more. Rows without an id are nobody's and left out.
     """
     codes, units = codes_by(frame[unit], id_of)
@@ -175,7 +175,7 @@ def one_row_each(frame: Any, unit: str, names: Sequence[str], n: int | None) -> 
         at, distinct = cells(frame[name])
         said = np.array(["\0" if cell is None else text(cell) for cell in [*distinct, None]], dtype=object)
         found = _mixed(found ^ _words(said)[at])
-    order = np.lexsort((found, of))
+    order = np.lexsort((_drawn(found, codes, units), of))
     order = order[: int((of < len(units)).sum())]
     first = order[np.searchsorted(of[order], np.arange(len(units)))].astype(np.int64)
     if n is None:
@@ -198,7 +198,7 @@ def grouped(
     rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     rank[-1] = len(names)  # nobody's: last
     unit = rank[codes]
-    order = np.lexsort((_hash(table, targets), unit))
+    order = np.lexsort((_drawn(_hash(table, targets), codes, names), unit))
     order = order[: int((unit < len(names)).sum())]
     first = np.searchsorted(unit[order], np.arange(len(names)))
     place = np.arange(len(order)) - first[unit[order]]
@@ -271,6 +271,24 @@ def _hash(table: Table, targets: NDArray[np.int32]) -> Words:
     for column in (*table.columns, targets):
         found = _mixed(found ^ _words(column))
     return found
+
+
+def _drawn(content: Words, codes: NDArray[np.int64], names: Sequence[str]) -> Words:
+    """In which order the rows of each unit are read, (n,): the smaller first. content: a hash of what each row says; codes: the number of its
+    unit among the names, -1 for nobody's.
+
+    The id of the unit is part of the hash, and of rows that say the same each has a number of its own. So each row of a unit is as
+    likely as any other to come first: by a hash of the content alone one value would win in every unit that has it, however seldom it
+    is there.
+    """
+    order = np.lexsort((content, codes))
+    of, said = codes[order], content[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (of[1:] != of[:-1]) | (said[1:] != said[:-1])
+    number = np.empty(len(order), dtype=np.uint64)
+    number[order] = np.arange(len(order)) - np.flatnonzero(new)[np.cumsum(new) - 1]
+    ids = _words(np.array([*names, ""], dtype=object))
+    return _mixed(_mixed(content ^ ids[codes]) ^ _mixed(number))
 
 
 def _words(column: NDArray[Any]) -> Words:

@@ -45,7 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "which row of a person is read depends on the order of the table",
         "a choice that other people's rows decide",
         "tables/units.py",
-        "    order = np.lexsort((found, of))\n    order = order[: int((of < len(units)).sum())]\n    first = order[",
+        "    order = np.lexsort((_drawn(found, codes, units), of))\n    order = order[: int((of < len(units)).sum())]\n    first = order[",
         "    order = np.lexsort((np.arange(len(of)), of))\n    order = order[: int((of < len(units)).sum())]\n    first = order[",
         (PERSONS, "-k", "its_own_rows"),
     ),
