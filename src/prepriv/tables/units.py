@@ -278,7 +278,7 @@ def _drawn(content: Words, codes: NDArray[np.int64], names: Sequence[str]) -> Wo
     unit among the names, -1 for nobody's.
 
     The id of the unit is part of the hash, and of rows that say the same each has a number of its own. So each row of a unit is as
-    likely as any other to come first: by a hash of the content alone one value would win in every unit that has it, however seldom it
+    likely as any other to come first: by a hash of the content alone one value would win in every unit that has it, however rarely it
     is there.
     """
     order = np.lexsort((content, codes))
