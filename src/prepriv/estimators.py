@@ -98,7 +98,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         own = {
             key.removeprefix("steps__"): params.pop(key) for key in list(params) if key.startswith("steps__")
         }
+        late = [key for key in ("class_weight", "threshold") if key in params and hasattr(self, "model_")]
         super().set_params(**params)
+        if late:
+            warnings.warn(
+                f"{late[0]} is read by fit: model_, its report and predict keep what was declared then. After a fit, compare predict_proba(X)[:, 1] "
+                "with a threshold of your own, which is free, but any measured score is that of the old one",
+                UserWarning,
+                stacklevel=2,
+            )
         if own and not isinstance(self.steps, StepRule):
             raise ValueError(
                 f"steps__{next(iter(own))} is a setting of a pipeline that prepriv.private read; these steps are others"
@@ -434,8 +442,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coefficients_(self) -> Coefficients:
-        """The weights of the released model with their names, and the steps after which they are meant."""
-        return self._coefficients()
+        """`coef_` and `intercept_` with the names of columns and classes, and the steps after which they are meant.
+
+        weights: (d, K), the columns in the order of `classes`: of two classes classes_[1] alone, else classes_; of a target there are none. bias:
+        `intercept_`. "(constant)" names a feature that a step set to the same number in every row: a score has its weight times
+        that number, and the bias besides.
+        """
+        found = self._coefficients()
+        names = tuple(getattr(self, "classes_", np.zeros(0)).tolist())
+        return replace(
+            found,
+            weights=self._outputs(found.weights),
+            bias=self._outputs(found.bias),
+            classes=names[1:] if len(names) == 2 else names,
+        )
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -522,7 +542,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Weights of the classes in predictions. Declared weights are free; "balanced" is 1 over a class's noisy count,
         for 1 % of the budget. Training and `predict_proba` do not change (docs/imbalance.md). None: all alike.
     threshold : float, optional
-        For two classes, in (0, 1): `predict` names classes_[1] where its probability is above this. Declared, free. None:
+        For two classes, in (0, 1): `predict` names classes_[1], the second in ascending order, where its probability is above this. Declared before
+        `fit`, free. None:
         the likelier class.
 
     Attributes

@@ -16,7 +16,7 @@ from prepriv.audit.replay import Recorder
 from prepriv.cli import run
 from prepriv.evaluation.cells import predicted
 from prepriv.learners import GradientDescent, SquaredHinge
-from prepriv.plans.decision import decision
+from prepriv.plans.decision import decision, decision_in_words
 from prepriv.plans.plan import make_plan
 from prepriv.preprocessing import ClassCounts
 from prepriv.preprocessing.class_counts import CountedClasses
@@ -52,6 +52,15 @@ def test_a_threshold_is_on_the_second_of_the_classes_in_order():
     assert list(made.classes_) == ["no", "yes"]
     np.testing.assert_array_equal(made.predict(X) == "yes", made.predict_proba(X)[:, 1] > 0.2)
     assert made.plan_.class_weight == (0.8, 0.2)  # as declared: yes, no
+    said = decision_in_words(made.plan_.class_weight, DOMAIN.classes)
+    assert said.index('"yes" above a probability of 0.2') < said.index('"no" otherwise')
+    assert said in made.report_.summary.predicts
+    assert (
+        said == decision_in_words((0.8, 0.2), DOMAIN.classes) != decision_in_words((0.2, 0.8), DOMAIN.classes)
+    )
+    with pytest.warns(UserWarning, match="threshold is read by fit"):
+        made.set_params(threshold=0.9)
+    np.testing.assert_array_equal(made.predict(X) == "yes", made.predict_proba(X)[:, 1] > 0.2)
 
 
 def test_weights_hold_for_a_learner_without_a_link_and_through_the_artifact(tmp_path, balanced):

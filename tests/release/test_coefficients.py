@@ -30,6 +30,9 @@ def test_affine_steps_give_weights_in_raw_units(classes, weight):
         scores[:, 0] if len(classes) == 2 else scores, made.decision_function(X), atol=1e-9
     )
     assert made.coefficients_.after == () and made.coefficients_.names == ("x0", "x1", "x2")
+    np.testing.assert_array_equal(made.coefficients_.weights.T, made.coef_)
+    np.testing.assert_array_equal(made.coefficients_.bias, made.intercept_)
+    assert made.coefficients_.classes == tuple(sorted(classes))[1 if len(classes) == 2 else 0 :]
     assert made.coef_.shape == ((1 if len(classes) == 2 else 3), 3)
     p = made.predict_proba(X)
     np.testing.assert_array_equal(made.predict_log_proba(X), np.log(p))
@@ -60,7 +63,7 @@ def test_a_target_has_them_and_random_features_have_none():
     ).fit(X, X[:, 0])
     np.testing.assert_allclose((X @ number.coef_.T + number.intercept_), number.model_.scores(X), atol=1e-9)
     many = prepriv.PrivateClassifier(Domain.box(0, 50, 3, [0, 1]), epsilon=400.0).fit(X, X[:, 0] > 25)
-    assert not hasattr(many, "coef_")
+    assert number.coefficients_.classes == () and not hasattr(many, "coef_")
     with pytest.raises(AttributeError, match="steps='linear'"):
         _ = many.coef_
 

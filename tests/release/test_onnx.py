@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,6 +120,14 @@ def test_parts_side_by_side_and_none_kept_are_a_graph():
     check_graph(CompiledMap(step.columns, '[{"do": "take", "of": []}]', 3), NUMBERS)
     with pytest.raises(ValueError, match="arctan of double numbers"):
         check_compiled((FunctionTransformer(np.arctan), NUMBERS))
+
+
+def test_the_metadata_name_the_columns_of_probabilities():
+    model, _ = fitted("linear")
+    turned = replace(model, domain=replace(model.domain, classes=("yes", "no")))
+    for made in (model, turned):
+        said = {prop.key: prop.value for prop in made.to_onnx().metadata_props}
+        assert json.loads(said["classes"]) == list(made.domain.classes)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c != "texts"])

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from exported_models import fitted
+from sklearn.metrics import get_scorer
 
 from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier, PrivateRegressor
 from prepriv import preprocessing as pre
-from prepriv.learners import GradientDescent, Softmax
+from prepriv.learners import GradientDescent, Logistic, Softmax
 
 
 def test_a_linear_classifier_has_the_same_labels_and_scores():
@@ -33,7 +34,29 @@ def test_categories_are_columns_of_zeros_and_ones(classes):
     for job in "xy":
         rows[f"job={job}"] = (table["job"] == job) * 1.0
     assert (theirs.predict(rows) == model.predict(table)).all()
-    assert theirs.classes_.tolist() == list(classes)
+    assert theirs.classes_.tolist() == sorted(classes)
+
+
+@pytest.mark.parametrize("classes", [("good", "bad"), ("c", "a", "b")])
+@pytest.mark.parametrize("steps", ["linear", [pre.Center(payment=Budget(0.1))]])
+@pytest.mark.parametrize("loss", [Logistic(), Softmax()])
+def test_classes_stand_in_order_as_scorers_expect(classes, steps, loss):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 2))
+    y = np.array(classes)[np.digitize(x[:, 0], [0.0] if len(classes) == 2 else [-0.3, 0.3])]
+    domain = Domain.box(-1, 1, 2, classes)
+    learner = GradientDescent(loss if len(classes) == 2 else Softmax(), steps=20)
+    clf = PrivateClassifier(domain, epsilon=20.0, steps=steps, learner=learner).fit(x, y)
+    theirs = clf.model_.to_sklearn()
+    assert theirs.classes_.tolist() == clf.classes_.tolist() == sorted(classes)
+    named = pd.DataFrame(x, columns=getattr(theirs, "feature_names_in_", domain.feature_names))
+    np.testing.assert_allclose(theirs.decision_function(named), clf.decision_function(x), atol=1e-9)
+    assert (theirs.predict(named) == clf.predict(x)).all()
+    auc = get_scorer("roc_auc_ovr")
+    assert min(auc(theirs, named, y), auc(clf, x, y)) > 0.85
+    if len(classes) == 2:
+        auc = get_scorer("roc_auc")
+        assert auc(theirs, named, y) == pytest.approx(auc(clf, x, y))
 
 
 def test_a_linear_regression_predicts_in_the_units_of_the_target():
@@ -82,5 +105,5 @@ def test_the_linear_recipe_is_a_pipeline_of_scikit_learn(classes):
     model = PrivateClassifier(Domain(columns, classes), epsilon=9.0, steps="linear").fit(table, y).model_
     theirs, scores = model.to_sklearn(), model.scores(table)
     assert (theirs.predict(table) == model.predict(table)).all()
-    scores = scores if scores.shape[1] > 1 else scores[:, 0]
+    scores = scores if scores.shape[1] > 1 else -scores[:, 0]  # "a" comes first there
     np.testing.assert_allclose(theirs.decision_function(table), scores, atol=1e-9)

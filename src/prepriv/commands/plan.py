@@ -30,6 +30,7 @@ from prepriv.guarantees.in_words import right_guesses
 from prepriv.guarantees.printed import down, exact, percent, places, plain, up
 from prepriv.learners.learner import Learner
 from prepriv.placed.checks import check_budget
+from prepriv.plans.decision import decision_in_words
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.price import Price, prices
 from prepriv.preprocessing import Step
@@ -58,7 +59,9 @@ ClassWeight = Annotated[
 ]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(help="For two classes: predict the second one above this probability (free)."),
+    typer.Option(
+        help="For two classes: predict the one that comes second in ascending order above this probability (free)."
+    ),
 ]
 Epsilon = Annotated[float, typer.Option(help="Privacy budget; inf trains without privacy.")]
 AdjacencyOption = Annotated[
@@ -179,6 +182,8 @@ def plan(
     whole = with_drafts(frozen.guarantee, frozen.domain, frozen.delta, frozen.n)
     print_guarantee(frozen, frozen.private, whole)
     show_learner(frozen)
+    if weighed := decision_in_words(frozen.class_weight, frozen.domain.classes):
+        console.print(weighed, soft_wrap=True)
     table: list[Price] = []
     if frozen.private:
         steps = [p.step for p in frozen.steps]

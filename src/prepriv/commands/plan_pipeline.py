@@ -17,6 +17,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.printed import percent
 from prepriv.payment import FREE
+from prepriv.plans.decision import decision_in_words
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import prices
 from prepriv.preprocessing.fitted import Fitted
@@ -69,7 +70,7 @@ def plan_pipeline(
     print_table(
         "All of them, in each way", ("way", "takes of the budget", "noise of training", "what holds"), ways
     )
-    for sentence in dict.fromkeys([*_signal(plan), *read.says, *weak(caught)]):
+    for sentence in dict.fromkeys([*_signal(plan), *_weighed(plan), *read.says, *weak(caught)]):
         console.print(f"- {sentence}", soft_wrap=True)
     steps = [placed.step for placed in plan.steps]
     table = (
@@ -84,6 +85,11 @@ def plan_pipeline(
     if as_json:
         made = Report(plan, plan.private, tuple(table), paid=tuple(paid_for(plan))).to_json()
         print_json(made | {"transformers": lines, "ways": ways, "differs": list(read.says)})
+
+
+def _weighed(plan: Plan) -> list[str]:
+    said = decision_in_words(plan.class_weight, plan.domain.classes)
+    return [said] if said else []
 
 
 def check_all_read(path: Path, named: Mapping[str, Any]) -> None:

@@ -1,11 +1,14 @@
 """A released model as an ONNX graph in double precision: raw rows in, labels and probabilities out. Needs `prepriv[onnx]`.
 
+Columns of `probabilities` are the classes in declared order, which the metadata name as JSON under "classes".
+
 One input a declared column, (n, 1): double for numbers, text for categories, spelled as `onnx_rows` spells them. A model over
 numbers alone, or a ball, has one input "rows", (n, d). The maps cut and round as they do here, so that labels are the same.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -177,6 +180,8 @@ def to_onnx(model: Any) -> Any:
     graph = g.helper.make_graph(g.nodes, "prepriv", given, made, g.constants)
     sets = [g.helper.make_opsetid("", OPSET), g.helper.make_opsetid("ai.onnx.ml", 2)]
     proto = g.helper.make_model(graph, opset_imports=sets, ir_version=IR, producer_name="prepriv")
+    if labels is not None:
+        proto.metadata_props.add(key="classes", value=json.dumps(list(domain.classes), ensure_ascii=False))
     onnx.checker.check_model(proto)
     return proto
 

@@ -17,6 +17,7 @@ from prepriv.columns import Text
 from prepriv.domain import Domain
 from prepriv.integrations.linear import raw_units
 from prepriv.placed.rows import Mapped
+from prepriv.plans.decision import ascending
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.tables.encoding import encode
@@ -66,7 +67,16 @@ def _linear(weights: Floats, bias: Floats, domain: Domain) -> Any:
         made = LogisticRegression()
         if weights.shape[1] == 2:  # one score, the log odds of the second class
             weights, bias = weights[:, 1:] - weights[:, :1], bias[1:] - bias[:1]
-        made.coef_, made.intercept_, made.classes_ = np.ascontiguousarray(weights.T), bias, domain.labels
+        order = ascending(domain.classes)  # scorers and ensembles of scikit-learn rely on it
+        if weights.shape[1] > 1:
+            weights, bias = weights[:, order], bias[order]
+        elif order != [0, 1]:
+            weights, bias = -weights, -bias
+        made.coef_, made.intercept_, made.classes_ = (
+            np.ascontiguousarray(weights.T),
+            bias,
+            domain.labels[order],
+        )
     made.n_features_in_ = len(weights)
     if domain.target is not None and domain.target.log:
         return _of_logarithms(made, plus_one=domain.target.added == 1)

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prepriv._arguments import number, shown
+from prepriv._text import printable
 from prepriv.domain import Domain
 from prepriv.payment import Budget
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.class_counts import ClassCounts
 from prepriv.tables.cell import text_of
 
+_NAMED = 12  # classes by name in a sentence
 COUNT_SHARE = 0.01  # of the budget: the noise of a count is then 7 / s of the records
 
 
@@ -64,6 +66,22 @@ def checked(weights: Any, domain: Domain) -> tuple[float, ...]:
     if len(weights) not in (0, len(domain.classes)):
         raise ValueError(f"class_weight must have a number for each of the {len(domain.classes)} classes")
     return tuple(number("class_weight", w, at_least=1e-30, at_most=1e30) for w in weights)
+
+
+def decision_in_words(weights: Sequence[float], classes: Sequence[Any]) -> str | None:
+    """The sentence on declared weights, of two classes as a threshold on the probability of the second in ascending order; None: no weights."""
+    if not weights:
+        return None
+    order, names = ascending(classes), [f'"{printable(str(c))}"' for c in classes]
+    if len(order) == 2:
+        first, second = order
+        above = weights[first] / (weights[first] + weights[second])
+        return (
+            f"It predicts {names[second]} above a probability of {above:.6g}, and {names[first]} otherwise."
+        )
+    said = ", ".join(f"{names[k]} {weights[k]:.6g}" for k in order[:_NAMED])
+    more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
+    return f"Probabilities are weighed before the largest is predicted: {said}{more}."
 
 
 def ascending(classes: Sequence[Any]) -> list[int]:

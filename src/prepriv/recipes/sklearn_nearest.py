@@ -112,7 +112,7 @@ NEAREST: Mapping[str, tuple[str, str]] = {
         "probabilities are those of the private model, without a second fit; holdout= measures their calibration",
     ),
     "FixedThresholdClassifier": (
-        "its estimator alone, and model.set_params(threshold=0.3)",
+        "its estimator alone, and model.set_params(threshold=0.3) before fit",
         "the threshold that you name, on the probabilities of the private model",
     ),
     **dict.fromkeys(("SVC", "NuSVC"), _KERNEL),

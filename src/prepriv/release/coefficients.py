@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prepriv._arrays import Floats
 from prepriv.columns import Text
@@ -43,7 +43,9 @@ APART = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Coefficients:
-    """weights: (d, K). bias: (K,). names: (d,), of the weights, "(constant)" of a constant feature; () where the rows have none.
+    """weights: (d, K). bias: (K,). classes: (K,), whose score each column of weights adds to; where one score stands for two classes
+    the second alone, of a target none. names: (d,), of the weights, "(constant)" of a feature that is the
+    same number in every row, which scores have beside the bias; () where the rows have none.
 
     after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
     bounds, a category as 0 or 1. Steps are named where one of them is not affine.
@@ -53,6 +55,7 @@ class Coefficients:
     bias: Floats
     names: tuple[str, ...]
     after: tuple[str, ...]
+    classes: tuple[Any, ...] = ()
 
 
 def coefficients(model: Model) -> Coefficients:
@@ -71,11 +74,22 @@ def coefficients(model: Model) -> Coefficients:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
         after = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
-        return Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
+        found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
+        return replace(found, classes=_scored(model))
     weights, bias = raw_units(flat.weights, flat.domain)
     return Coefficients(
-        weights, bias, model.domain.space.names, tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts))
+        weights,
+        bias,
+        model.domain.space.names,
+        tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
+        _scored(model),
     )
+
+
+def _scored(model: Model) -> tuple[Any, ...]:
+    """The class of each score; declared order."""
+    classes = tuple(model.domain.classes)
+    return classes[1:] if model.weights.shape[1] == 1 else classes
 
 
 _READ = ("hashing of texts", "a network of texts")

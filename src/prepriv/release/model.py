@@ -290,6 +290,7 @@ class Model:
     def to_onnx(self) -> Any:
         """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
 
+        Columns of probabilities stand in the declared order of the classes, which the metadata name as JSON under "classes".
         Inputs: `prepriv.integrations.onnx_model.onnx_rows`. Raises NotExportable, a ValueError, for what ONNX has no form for
         (hashed texts, third-party maps), ImportError without `prepriv[onnx]`.
         """
@@ -305,6 +306,7 @@ class Model:
 
         Rows of the first: numbers in the units of their columns, between the declared bounds; a category as 0 or 1 in a column of its
         own, named as in `Domain.feature_names`. The same labels; probabilities are softmax of the scores, without the link.
+        Classes, and so weights and columns of probabilities, stand in ascending order, as scorers of scikit-learn expect.
         Raises ValueError for a model that weighs classes.
         """
         from prepriv.integrations.to_sklearn import to_sklearn

@@ -11,6 +11,7 @@ from prepriv._text import printable
 from prepriv.columns import Numeric, bounds_in_words
 from prepriv.domain import Domain
 from prepriv.guarantees.in_words import promise
+from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
 from prepriv.release.quality import Quality, Share, to_do
@@ -77,6 +78,7 @@ class ReportSummary:
         """
         plan, found = report.plan, _quality(report)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
+        said = decision_in_words(plan.class_weight, plan.domain.classes)
         good = ("How good it is was not measured here.",) if found is None else tuple(found.good())
         if found is None and (most := _counted(report)) is not None:
             good += (
@@ -87,7 +89,7 @@ class ReportSummary:
             "No privacy is promised: this run used no noise, or noise for tests that can be reproduced."
         )
         return ReportSummary(
-            (*_predicts(plan.domain), *_of_what(report)),
+            (*_predicts(plan.domain), *((said,) if said else ()), *_of_what(report)),
             good,
             () if found is None else tuple(found.fails()),
             tuple(to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE)),
