@@ -43,4 +43,20 @@ def test_an_epsilon_at_which_nothing_can_be_learned(folder, capsys):
 def test_units_are_counted_not_rows(folder, capsys):
     (folder / "S.yaml").write_text(SCHEMA + "unit: who\nrows_per_unit: 2\n")
     err = said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "u")
-    assert "n = 40 counts 'who', not rows" in err
+    assert "40 is taken as the number of 'who'" in err
+
+
+def test_answers_say_that_they_count_units_one_row_of_each(folder, capsys):
+    """An analyst took means over patients for means over visits."""
+    (folder / "S.yaml").write_text(SCHEMA + "unit: who\nrows_per_unit: 2\n")
+    asked = ["t.csv", "--schema", "S.yaml", "--epsilon", "20"]
+    counted = "counts 'who', one row of each (rows_per_unit 2)"
+    lines = said(capsys, "ask", asked[0], "mean(x)", *asked[1:])
+    assert counted in lines and lines.index(counted) < lines.index("95 % interval")
+    assert counted in said(capsys, "describe", *asked)
+    said(capsys, "train", *asked, "--out", "u")
+    assert counted in said(
+        capsys, "evaluate", "u", "t.csv", "--rows", "40", "--epsilon", "20", "--measure", "accuracy"
+    )
+    (folder / "S.yaml").write_text(SCHEMA)
+    assert "one row of each" not in said(capsys, "describe", *asked)

@@ -87,6 +87,8 @@ def test_no_cell_decides_a_line(here, capsys, model, kind):
         "private: ",
         "Bounds are noisy by design",
         "LEFT OUT ",
+        "NOT LISTED of ",
+        "LOOK AT ",
         "TO BE COMPLETED: ",
         "Free edits in the file: ",
     )

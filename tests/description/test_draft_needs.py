@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import prepriv
 from prepriv.cli import run
-from prepriv.description.draft import draft_in_private, plan_draft, release_draft
+from prepriv.description.draft import _coarse, draft_in_private, plan_draft, release_draft
+from prepriv.description.magnitudes import BINS, ZERO, bin_of
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
@@ -122,3 +125,45 @@ def test_what_is_said_depends_on_no_record():
     assert plan.said() == planned().said()
     made = draft_in_private(plan, table(plan.needs), session=NoisySession(NoiseSource.for_tests(0)))
     assert str(plan.needs) in made.text()
+
+
+def test_a_skewed_number_is_drafted_wide_or_says_how_many_records_were_not_seen():
+    """4,000 stays of exponential length at ε = 0.2: bounds 4 and 6.3 left 76 % outside, and "about 200" was said."""
+    stays = np.random.default_rng(0).exponential(5.0, N)
+    rows = pa.table({"a": stays, **{c: ["u", "v"] * (N // 2) for c in "bcdefghy"}})
+    plan = plan_draft(list(rows.column_names), label="y", n=N, epsilon=0.2, delta=1e-6)
+    drawn = 0
+    for seed in range(12):
+        made = release_draft(plan, rows, NoisySession(NoiseSource.for_tests(seed)))
+        if "a" not in made.columns:
+            continue
+        drawn += 1
+        low, high = made.columns["a"].low, made.columns["a"].high
+        outside = float(((stays < low) | (stays > high)).mean())
+        assert outside < 0.5
+        if outside > 0.3:
+            said = made.guesses["a"]
+            assert "declare bounds yourself" in said and any(line.endswith(said) for line in made.told())
+            assert int(re.search(r"up to ([\d,]+) records", said)[1].replace(",", "")) >= outside * N
+    assert drawn >= 6
+
+
+def test_where_the_whole_range_is_seen_the_bounds_are_sought_in_it_alone():
+    counts = np.zeros(BINS)
+    eight = bin_of(8.0)
+    counts[eight], counts[eight + 1] = 3000, 900
+    assert _coarse(counts, np.array([eight, eight + 1]), 20.0, 4000) == ((8.0, 32.0), "")
+    counts[eight + 1], counts[ZERO] = 300, 500  # not taken for seen, and above the noise
+    (low, high), said = _coarse(counts, np.array([eight]), 100.0, 4000)
+    assert (low, high) == (0.0, 64.0) and "8 to 16" in said and "up to 1,346 records" in said
+
+
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_every_list_says_which_values_are_not_in_it(adjacency):
+    wards = np.array(["w"] * 2000 + [f"r{i}" for i in range(2000)])
+    rows = pa.table({"a": np.arange(4000.0), "b": wards, "y": ["u", "v"] * 2000})
+    plan = planned(adjacency=adjacency)
+    told = release_draft(plan, rows, NoisySession(NoiseSource.for_tests(0))).told()
+    assert any("NOT LISTED of 'b'" in line and f"{plan.needs.a_category:,}" in line for line in told)
+    assert any("NOT LISTED of 'y'" in line and f"{plan.needs.a_class:,}" in line for line in told)
+    assert any("LEFT OUT of 'b'" in line for line in told) == (adjacency == "replace-one")

@@ -346,16 +346,16 @@ def test_a_second_run_without_a_ledger_is_told_what_both_cost(folder, capsys):
     assert "earlier private model" not in said(capsys)[1]
     assert run([*TRAIN, "--out", "runs/b"]) == 0
     _, err = said(capsys)
-    assert "1 earlier private model of these columns lies in runs/b or beside it" in err
+    assert "There is an earlier private model of this table next to runs/b" in err
     part, whole = Model.load("runs/a").part, Model.load("runs/a").guarantee
-    both = float(err.split("together have ε = ")[1].split()[0])
+    both = float(err.split("together they cost ε = ")[1].split()[0])
     assert (
         whole.epsilon(1e-5) + 0.2
         < both
         == pytest.approx(by_hand(part.compose(part), Model.load("runs/a").domain), rel=1e-3)
     )
     assert run([*TRAIN, "--out", "runs/b", "--overwrite"]) == 0
-    assert "2 earlier private models of these columns lie in" in said(capsys)[1]
+    assert "There are 2 earlier private models" in said(capsys)[1]
     assert run([*TRAIN, "--out", "runs/c", "--rows", str(N), "--ledger", "L.db"]) == 0
     assert "earlier private model" not in said(capsys)[1]
 
@@ -422,5 +422,5 @@ def test_a_second_run_counts_the_drafts_of_earlier_ones(folder, capsys):
     said_of_both = said(capsys)[1]
     draft = Model.load("runs/a").domain
     parts = [Model.load(f"runs/{name}").part for name in "ab"]
-    both = float(said_of_both.split("together have ε = ")[1].split()[0])
+    both = float(said_of_both.split("together they cost ε = ")[1].split()[0])
     assert both == pytest.approx(by_hand(parts[0].compose(parts[1]), draft), rel=1e-3)

@@ -83,6 +83,6 @@ def _show_prices(plan: AskedPlan) -> None:
 
 
 def _show(found: Answers) -> None:
-    print_spent(found.guarantee_, found.plan.look)
+    print_spent(found.guarantee_, found.plan.look, found.plan.domain)
     lines = [(question, what, str(e)) for question, what, e in found.lines()]
     print_table("Each with the 95 % interval of its noise", ("question", "", ""), lines)

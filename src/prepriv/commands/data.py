@@ -69,8 +69,8 @@ def say_other_rows(schema: Schema, rows: int | None) -> None:
     n = schema.rows if rows is None else rows
     if schema.unit is not None and n is not None:
         say(
-            f"n = {n:,} counts {schema.unit!r}, not rows. Nothing checks it, because the true number is private: a larger one "
-            "than there are makes the model worse",
+            f"{'rows:' if rows is None else '--rows'} {n:,} is taken as the number of {schema.unit!r}, not of rows. prepriv cannot check it, because the true number is "
+            "private. If it is too large, model and score are wrong",
             err=True,
         )
 

@@ -83,7 +83,7 @@ def _check_out(out: Path) -> None:
 
 def _show(found: Description) -> None:
     look = found.plan.look
-    print_spent(found.guarantee_, look)
+    print_spent(found.guarantee_, look, found.plan.domain)
     if not n_is_public(look.adjacency):
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]

@@ -59,21 +59,26 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
         return
     parts = [model.part for model in found if model.part is not None]
     delta = max([delta, *(model.declared.delta for model in found)])
-    many = f"{len(found)} earlier private model{'s' * (len(found) > 1)} of these columns"
+    many = (
+        f"There is an earlier private model of this table next to {out}. If both"
+        if len(found) == 1
+        else f"There are {len(found)} earlier private models of this table next to {out}. If all"
+    )
     drafts = list(domain.drafts)
     for model in found:
         drafts += [drafted for drafted in model.domain.drafts if drafted not in drafts]
     try:
         whole = with_drafts(then([*parts, made]), replace(domain, drafts=tuple(drafts)), delta, n)
-        total = f"have ε = {up(whole.epsilon(delta)) if whole is not None else 'inf'} at δ = {exact(delta)}"
+        total = (
+            f"they cost ε = {up(whole.epsilon(delta)) if whole is not None else 'inf'} at δ = {exact(delta)}"
+        )
         if whole is not None and whole.conditions:
             total += f", if {' and '.join(whole.conditions)}"
     except ValueError:  # delta is too small for what is composed
-        total = "cost the sum of what each claims"
+        total = "they cost the sum of what each claims"
     say(
-        f"{many} lie{'s' * (len(found) == 1)} in {out} or beside it: if all read the same people, their training and this run "
-        f"together {total}. Other measurements and descriptions are not included, and no ledger adds them up: give "
-        "--ledger, and one cap holds for all of them",
+        f"{many} used the same people, together {total}. Other measurements and descriptions are not included. Give --ledger, and one "
+        "cap holds for all of them",
         err=True,
     )
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from prepriv._text import printable
+from prepriv.domain import Domain
 from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
@@ -50,12 +51,24 @@ AsJson = Annotated[
 ]
 
 
-def print_spent(whole: Guarantee, look: Look) -> None:
-    """What was spent on a look at a table, a private draft of its schema among it, and every note."""
+def say_counted(domain: Domain) -> None:
+    """Where a domain declares a unit: that answers count units, one row of each."""
+    if domain.unit is not None:
+        console.print(
+            f"counts {domain.unit!r}, one row of each (rows_per_unit {domain.rows_per_unit}): docs/units.md",
+            soft_wrap=True,
+        )
+
+
+def print_spent(whole: Guarantee, look: Look, domain: Domain | None = None) -> None:
+    """What was spent on a look at a table, a private draft of its schema among it, and every note. domain: of answers that count
+    its units."""
     spent = up(whole.epsilon(look.delta))
     console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}")
     for note in whole.notes:
         console.print(f"  {note}", soft_wrap=True)
+    if domain is not None:
+        say_counted(domain)
 
 
 def print_table(
@@ -88,6 +101,7 @@ def print_quality(found: Quality, *, weighed: bool) -> None:
 def print_measured(made: PrivateEvaluation) -> None:
     """What an evaluation found: claim and figures."""
     console.print(made.claim, soft_wrap=True)
+    say_counted(made.plan.domain)
     print_table(
         "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)
     )

@@ -62,6 +62,11 @@ def validate(
         found.lines,
         range(3, 7),
     )
+    console.print(
+        "These counts are exact. Edit bounds and categories only by what you know without the table: no record may decide an edit. "
+        "Look here for names and formats that are wrong, before a charge.",
+        soft_wrap=True,
+    )
     if frozen is None:
         return
     if found.conditions is None:

@@ -28,7 +28,7 @@ from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
-from prepriv.description.magnitudes import BINS, GAP, TEXT, bins_of, ends, way_written
+from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit
 from prepriv.drafted import CHARGE, Drafted, declared_rows
 from prepriv.guarantees.printed import exact, up
@@ -56,6 +56,8 @@ MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a boun
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
+_UNSURE = 0.2  # of the records: if so many may not have been seen, the draft says so
+_SURELY = 2.0  # deviations of noise: what numbers that were not seen stand out by
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
@@ -184,12 +186,15 @@ class PrivateDraft:
         lines += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out]
         for name, count in self.named.items():
             part = look["label" if name == label else f"second {self.plan.columns.index(name)}"]
-            noise = 2 * multiplier(part) * math.sqrt(rows_changed(look.adjacency) * MOST_NAMES)
+            listed = len(self.columns[name].categories) if name in self.columns else len(self.classes)  # type: ignore[union-attr]
+            noise = 2 * multiplier(part) * math.sqrt(rows_changed(look.adjacency) * listed)
             if n_is_public(look.adjacency) and look.n - count > max(0.01 * look.n, noise):
                 lines.append(
                     f"LEFT OUT of {name!r}: the {'classes' if name == label else 'categories'} of about "
                     f"{round(100 * (1 - count / look.n))} % of the records, which are rarer, or gaps"
                 )
+            least = self.plan.needs.a_class if name == label else self.plan.needs.a_category
+            lines.append(f"NOT LISTED of {name!r}: values of fewer than about {least:,} records")
         if self.target is not None:
             lines.append(
                 f"THE LABEL {label!r} is drafted for regression, since {len(self.classes)} of its values are common enough to be classes. "
@@ -467,6 +472,7 @@ class _Drafting:
             return False
         values = numbers_of(*cells, way)
         bounds = {"time": (0.0, 24.0)} | dict.fromkeys(DATES, _DAYS)
+        unseen = ""
         if way in bounds:
             coarse = bounds[way]
         else:
@@ -474,16 +480,20 @@ class _Drafting:
                 share = replace(second, mu=second.mu * math.sqrt(FIRST_ROUND) * FAR_DOWN)
                 second = replace(second, mu=second.mu * math.sqrt(1 - FIRST_ROUND) * FAR_DOWN)
                 said = [number_written(cell, way) for cell in cells[1]]
-                _, used, _ = magnitudes(share, "sizes", (cells[0], [x if x == x else None for x in said]))
+                noisy_sizes, used, sure = magnitudes(
+                    share, "sizes", (cells[0], [x if x == x else None for x in said])
+                )
+            else:
+                noisy_sizes = noisy
             if len(used) < least:
                 return True
-            coarse = ends(int(used[0]))[0], ends(int(used[-1]))[1]
+            coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
         most = round(MOST_BEYOND * read)
         low, high = _bounds(second, coarse, values[~np.isnan(values)], most, what, session)
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
-        if guess:
-            self.guesses[name] = guess
+        if said_of := "; ".join(filter(None, (guess, unseen))):
+            self.guesses[name] = said_of
         gaps = noisy[GAP] + max(noisy[TEXT], 0.0)
         impute = gaps > 3 * multiplier(first) * math.sqrt(rows_changed(look.adjacency))
         return Numeric(low, high, "impute" if impute else "midpoint", way)  # type: ignore[arg-type]
@@ -502,6 +512,37 @@ class _Drafting:
         if most:
             self.named[name] = float(sum(seen[one] for one in most))
         return tuple(sorted(most))
+
+
+def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tuple[tuple[float, float], str]:
+    """(the range in which bounds are sought, what a reader has to know about numbers that were not seen), by the noisy counts of the grid alone.
+
+    used: the bins that stood out; noise: standard deviation of a count. Where clearly more than MOST_BEYOND of the n records are in
+    none of them, the range takes in the next power of two at both ends, and more while their counts are above one deviation, and zero
+    where its count is above two.
+    """
+    low, high = int(used[0]), int(used[-1])
+    seen = float(noisy[used].sum()) + max(float(noisy[GAP]), 0.0) + max(float(noisy[TEXT]), 0.0)
+    error = _SURELY * noise * math.sqrt(len(used) + 2)
+    range_seen = ends(low)[0], ends(high)[1]
+    most = min(n, round(n - seen + error))
+    said = (
+        f"only the range {range_seen[0]:g} to {range_seen[1]:g} was seen above the noise; up to {most:,} records may lie outside it, where "
+        "the bounds are a guess: declare bounds yourself"
+    )
+    if n - seen <= MOST_BEYOND * n + error:
+        return range_seen, said if most > _UNSURE * n else ""
+
+    def outward(at: int, step: int) -> int:
+        at += step
+        while 0 < at < TEXT - 1 and at != ZERO and noisy[at] > noise:
+            at += step
+        return min(max(at, 0), TEXT - 1)
+
+    low, high = outward(low, -1), outward(high, 1)
+    if noisy[ZERO] > _SURELY * noise:
+        low, high = min(low, ZERO), max(high, ZERO)
+    return (ends(low)[0], ends(high)[1]), said
 
 
 def _bounds(

@@ -24,7 +24,7 @@ class DraftNeeds:
     """How many records a draft needs to see each thing, 95 times in 100.
 
     epsilon: of the draft. a_class, a_category: records with one value. numbers: records with a number of one sign and power of two.
-    beyond: how many records lie outside the drafted bound, as it is aimed.
+    beyond: how many records a drafted bound is aimed to leave outside, where the whole range is seen.
     """
 
     epsilon: float
@@ -35,8 +35,9 @@ class DraftNeeds:
 
     def __str__(self) -> str:
         return (
-            f"at ε = {exact(self.epsilon)}, a draft needs about {self.a_class:,} records to see a class, {self.a_category:,} to see a "
-            f"category, and {self.numbers:,} (of one sign and power of two) to see numbers. About {self.beyond:,} records lie outside each bound"
+            f"at ε = {exact(self.epsilon)}, a draft needs about {self.a_class:,} records to see a class and {self.a_category:,} to see a "
+            f"category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} records lie in it. Each bound is "
+            f"aimed at {self.beyond:,} records outside it, and more lie outside where part of the range is not seen"
         )
 
 
