@@ -11,6 +11,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     HuberRegressor,
@@ -29,6 +30,7 @@ from prepriv import Categorical, Domain, Numeric
 from prepriv.accounts.from_sklearn import Unpriced
 from prepriv.ledger import Ledger
 from prepriv.private_pipeline import reading
+from prepriv.recipes.automatic import WeakSignal
 from prepriv.recipes.sklearn_estimators import CLASSIFIERS, REGRESSORS
 
 N = 5000
@@ -97,6 +99,49 @@ def test_it_says_how_the_answer_differs():
     assert "rows drawn from a private sketch" in says and "penalty" in says
 
 
+def test_without_n_it_says_that_n_decides():
+    pipeline = make_pipeline(transformers(), LogisticRegression())
+    open_domain = DOMAIN.with_n(None)
+    assert "depends on n" in reading(pipeline, open_domain).says[0]
+    assert "private fit of its own" in reading(pipeline, DOMAIN).says[0]
+    assert "private sketch" in reading(pipeline, open_domain, way="sketch").says[0]
+
+
+def test_noise_above_what_a_step_tolerates_is_said_before_the_charge(tmp_path):
+    box = Domain.box(0, 1, features=30, classes=[0, 1])
+    pipeline = make_pipeline(StandardScaler(), PCA(5), LinearSVC())
+    read = reading(pipeline, box, n=569)
+    assert "PCA" in read.taken.why and read.taken.why in read.says
+    model = prepriv.private(pipeline, box)
+    with pytest.warns(WeakSignal, match="noise of .*PCA is larger"):
+        model.plan(569)
+    Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
+    model.set_params(ledger=tmp_path / "L.db")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakSignal)
+        with pytest.raises(WeakSignal):
+            model.fit(np.zeros((569, 30)), np.zeros(569, int))
+        assert Ledger.open(tmp_path / "L.db").entries() == ()
+        model.plan(10**6)
+
+
+def test_settings_of_a_pipeline_are_chosen_with_the_domain_of_the_model():
+    gaps = make_column_transformer((make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"]))
+    kept = SelectKBest(f_classif, k=1)
+    made = [
+        prepriv.private(make_pipeline(gaps, kept.set_params(k=k), LogisticRegression()), DOMAIN)
+        for k in (1, 2)
+    ]
+    grid = [{"steps": model.steps, "learner": model.learner} for model in made]
+    with pytest.raises(ValueError, match=r"model\.domain"):
+        prepriv.choose(grid, ROWS, LABELS, DOMAIN, epsilon=2.0)
+    for odd in (made[0], gaps, make_pipeline(gaps, LogisticRegression())):
+        with pytest.raises(ValueError, match=r"candidate is"):
+            prepriv.choose([odd, "linear"], ROWS, LABELS, DOMAIN)
+    best = prepriv.choose(grid, ROWS, LABELS, made[0].domain, epsilon=2.0)
+    assert f"SelectKBest(k={best.number + 1})" in repr(best.candidate.steps)
+
+
 class Counts(LogisticRegression):
     """Of a third party."""
 
@@ -104,8 +149,8 @@ class Counts(LogisticRegression):
 REFUSED = {
     "trees": (RandomForestClassifier(), 'no private learner here.*steps="additive".*PrivateClassifier'),
     "a number for classes": (LinearRegression(), "declares classes"),
-    "a penalty": (LogisticRegression(C=0.1), r"LogisticRegression\(C=0.1\)"),
-    "no constant": (LogisticRegression(fit_intercept=False), "fit_intercept"),
+    "a penalty": (LogisticRegression(C=0.1), r"set_params\(logisticregression__C=1.0\)"),
+    "no constant": (LogisticRegression(fit_intercept=False), r"a constant.*__fit_intercept=True\)"),
     "another loss": (SGDClassifier(loss="modified_huber"), "modified_huber"),
     "a subclass": (Counts(), "Counts"),
     "a weight of a class that is not declared": (

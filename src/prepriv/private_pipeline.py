@@ -89,8 +89,10 @@ class PipelineReading:
     @property
     def says(self) -> tuple[str, ...]:
         """How the answer differs from that of scikit-learn."""
-        free = "free" if self.ways.free else "sketch"
-        return (*self.ways.says(free if self.n is None else self.taken.way), *self.told)
+        if self.n is None:
+            return (*self.ways.says(self.ways.sure), *self.told)
+        taken = self.taken
+        return (*self.ways.says(taken.way), *([taken.why] if taken.why else []), *self.told)
 
     @property
     def parts(self) -> tuple[FittedPart, ...]:
@@ -153,7 +155,7 @@ def reading(
             "prepriv.preprocessing.Fitted.of(pipeline, domain) before a learner"
         )
     *before, last = steps
-    loss, class_weight, told = read_estimator(last, domain)
+    loss, class_weight, told = read_estimator(last, domain, _path_of(pipeline))
     if not before:
         raise ValueError(
             f"{type(last).__name__} alone has no transformers to keep: use {nearest(domain)}, the default"
@@ -266,6 +268,14 @@ def _flat(pipeline: Any) -> list[Any]:
     if not kept or kept[-1] is not steps[-1]:
         return []  # it ends in no estimator
     return [*kept[:-1], *_flat(kept[-1])]
+
+
+def _path_of(pipeline: Any) -> str:
+    """The estimator's name for `set_params`, such as "clf__"; "" without a pipeline."""
+    if not hasattr(pipeline, "steps"):
+        return ""
+    name, last = pipeline.steps[-1]
+    return f"{name}__{_path_of(last)}"
 
 
 def _as_one(steps: list[Any]) -> Any:

@@ -18,7 +18,7 @@ from sklearn.linear_model import (
     RidgeClassifier,
     SGDClassifier,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
@@ -81,6 +81,29 @@ def test_a_value_that_scikit_learn_would_refuse_is_refused(made):
 def test_settings_that_do_not_go_together_are_refused_without_a_record(made):
     with pytest.raises(ValueError, match=type(made).__name__):
         read_estimator(made, BOX)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [LogisticRegression(C=1), LogisticRegression(C=np.float64(1)), LogisticRegression(penalty="l2")]
+    + [LinearSVC(C=1), LinearSVC(fit_intercept=np.True_), Ridge(alpha=1)],
+    ids=repr,
+)
+def test_a_default_in_another_type_is_the_default(made):
+    read_estimator(made, TARGET if isinstance(made, Ridge) else BOX)
+
+
+def test_what_is_not_the_default_names_how_to_set_it():
+    nested = Pipeline([("prep", StandardScaler()), ("end", Pipeline([("clf", LogisticRegression(C=2))]))])
+    with pytest.raises(ValueError, match=r"set_params\(end__clf__C=1.0\)"):
+        reading(nested, BOX)
+    reading(nested.set_params(end__clf__C=1.0), BOX)
+    for odd in (
+        LogisticRegression(C=True),
+        LinearSVC(C=np.nextafter(1, 2)),
+    ):
+        with pytest.raises(ValueError, match=r"set_params\(C=1.0\)"):
+            read_estimator(odd, BOX)
 
 
 def test_made_up_rows_are_fitted_in_a_moment_and_leave_the_estimator_as_it_is():

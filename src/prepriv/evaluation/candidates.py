@@ -66,6 +66,11 @@ def _of(one: Any) -> Iterable[Candidate]:
         return [Candidate(loss=one)]
     if isinstance(one, str) or _are_steps(one):
         return [Candidate(steps=one)]
+    if hasattr(one, "steps"):
+        raise ValueError(
+            'a candidate is not a pipeline or a model: give {"steps": model.steps, "learner": model.learner} of '
+            "model = prepriv.private(pipeline, domain), and model.domain as the domain"
+        )
     raise ValueError(
         f"a candidate is a recipe, a list of steps, a learner, a loss or a mapping of them; got {shown(one)}"
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -201,6 +202,11 @@ class Fitted(Step):
         """Its transformers, in order."""
         return tuple(parts_of(self._spec))
 
+    @cached_property
+    def settings(self) -> tuple[str, ...]:
+        """Its transformers in order, each with the parameters that are not at their defaults, such as PCA(n_components=5)."""
+        return tuple(_with_settings(self._spec))
+
     @property
     def reads_labels(self) -> bool:
         return self.needs != "columns"
@@ -209,10 +215,14 @@ class Fitted(Step):
         """ValueError unless the declared columns are those that the pipeline was read for, and reach it as they are declared."""
         if self.way == "free" and not first:
             raise ValueError(f"{self.name} takes the declared columns, so it must be the first step")
-        if json.loads(json.dumps(domain.to_json()["columns"])) != self._kinds:
+        if not self.made_for(domain):
             raise ValueError(
                 f"{self.name} was made for other columns: Fitted.of(pipeline, domain) with this domain"
             )
+
+    def made_for(self, domain: Domain) -> bool:
+        """Whether the declared columns are those that the pipeline was read for."""
+        return bool(json.loads(json.dumps(domain.to_json()["columns"])) == self._kinds)
 
     def free(self, space: Space) -> ReleasedMap:
         """Where nothing is learned of rows: the map of made-up ones, which hold each declared category and both ends of each column."""
@@ -325,6 +335,27 @@ def parts_of(spec: Mapping[str, Any]) -> list[FittedPart]:
         or (own.endswith("RandomProjection") and isinstance(params["n_components"], int))
     )
     return [FittedPart(own, looks, not fixed)]
+
+
+def _with_settings(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The same transformers as scikit-learn writes them: with the plain parameters that are not at their defaults."""
+    if "params" not in spec:
+        inside = [*spec.get("steps", ()), *(p["part"] for p in spec.get("parts", ())), spec.get("remainder")]
+        for inner in inside:
+            if isinstance(inner, Mapping):
+                yield from _with_settings(inner)
+        return
+    package, _, name = str(spec["kind"]).rpartition(".")
+    try:
+        known = spec_of(getattr(import_module(package), name)())["params"]
+    except TypeError:  # it has parameters without defaults
+        known = {}
+    own = [f"{k}={v!r}" for k, v in spec["params"].items() if _plain(v) and v != known.get(k, v)]
+    yield f"{name}({', '.join(own)})" if own else name
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _bounded(rows: Fitting, features: int, tail: float) -> Ops:

@@ -86,10 +86,10 @@ class OwnPart:
 
 @dataclass(frozen=True)
 class OwnChain:
-    """Steps with shares. coarse: whether the noise of one is larger than its step wants, at the largest share."""
+    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share."""
 
     steps: tuple[Step, ...]
-    coarse: bool
+    rough: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class OwnFits:
 
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
         """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
-        made, coarse = list[Step](), False
+        made, coarse = list[Step](), list[str]()
         for template in self.templates:
             *_, space = (domain.space, *(after for _, _, after in walk(made, domain.space)))
             if missing is not None and isinstance(template, MeanImputer):
@@ -131,8 +131,9 @@ class OwnFits:
                 continue
             step, rough = _with_share(template, space, domain, n, mu)
             made.append(step)
-            coarse = coarse or rough
-        return OwnChain(tuple(made), coarse)
+            if rough:
+                coarse.append(step.name)
+        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)))
 
 
 def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> tuple[Step, bool]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from prepriv._arguments import choice, number
+from prepriv._callers import callers_level
 from prepriv.domain import Domain
 from prepriv.payment import Sketch
 from prepriv.plans.plan import budget, settled
@@ -21,7 +22,7 @@ from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Rescale
-from prepriv.recipes.automatic import SCALE, recipe
+from prepriv.recipes.automatic import SCALE, WeakSignal, recipe
 from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
@@ -33,6 +34,10 @@ PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
 EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their width, about half of RECIPE_LEVEL (docs/sketch.md)
 # Of rows after a sketch, for a target: where they are cut, in norms of a row of ones, and the norm of that (docs/sketch.md).
 _TARGET_CUT, _TARGET_SCALE = 0.35, 2.5
+_OPEN = (
+    "which way pays depends on n, the number of records, so give n: steps of prepriv with private fits, which differ as said here, or the "
+    "transformers as they are on a private sketch"
+)
 _BY = {"sketch": "By a sketch", "budget": "By steps of prepriv"}
 _SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
 _SAYS = {
@@ -112,7 +117,7 @@ class PipelineWays(StepRule):
             )
 
     def __repr__(self) -> str:
-        return f"PipelineWays({', '.join(part.name for part in self.own.parts)}; way={self.way!r})"
+        return f"PipelineWays({', '.join(self.fitted.settings)}; way={self.way!r})"
 
     @property
     def asked(self) -> PaidWay:
@@ -135,8 +140,17 @@ class PipelineWays(StepRule):
             return (fitted, ClipNorm(_TARGET_CUT * math.sqrt(fitted.features)), Rescale(_TARGET_SCALE))
         return (fitted, *_even(EVEN_LEVEL))
 
-    def says(self, way: str) -> tuple[str, ...]:
-        """How another answer the transformers give when they are paid for in this way."""
+    @property
+    def sure(self) -> str | None:
+        """The way that is taken whatever n is; None: n decides."""
+        if self.free:
+            return "free"
+        return self.asked if self.asked != "auto" else "sketch" if self.own.closed else None
+
+    def says(self, way: str | None) -> tuple[str, ...]:
+        """How another answer the transformers give when they are paid for in this way; None: n decides which one."""
+        if way is None:
+            return (_OPEN, *self.own.differs)
         own = self.own.differs if way in ("budget", "sensitivity") else ()
         true_means = way == "sensitivity"
         return (_SAYS[way], *(told for told in own if not (true_means and told == NOISY_MEANS)))
@@ -167,6 +181,11 @@ class PipelineWays(StepRule):
         """The way that is taken: the least noise among those with enough signal. ValueError where none is available."""
         found = self.options(domain, n=n, epsilon=epsilon, delta=delta)
         asked = [option for option in found if self.asked in ("auto", option.way)] or list(found)
+        if (self.free or not any(option.open for option in asked)) and not self.fitted.made_for(domain):
+            raise ValueError(
+                "these steps were read by prepriv.private for the columns of its model, in which gaps are kept and columns that the pipeline "
+                "drops are left out: use model.domain as the domain"
+            )
         if not any(option.open for option in asked):
             told = {option.way: option.why for option in asked}
             lines = [f"{_BY[way]}: {told[way]}" for way in ("sketch", "budget") if way in told]
@@ -176,7 +195,10 @@ class PipelineWays(StepRule):
         return next(option for option in asked if option.open)
 
     def steps_for(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Step, ...]:
-        return self.chosen(domain, n=n, epsilon=epsilon, delta=delta).steps
+        found = self.chosen(domain, n=n, epsilon=epsilon, delta=delta)
+        if not found.enough and found.way != "sketch":  # of a sketch the plan says it
+            warnings.warn(found.why, WeakSignal, stacklevel=callers_level())
+        return found.steps
 
     def _own(self, domain: Domain, way: str, n: int, epsilon: float, delta: float) -> PaidOption:
         """By private fits of its own, and gaps by sensitivity where that is the way."""
@@ -194,8 +216,8 @@ class PipelineWays(StepRule):
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:
             return PaidOption(way, (), math.inf, False, str(closed))
-        rough = "the noise of its steps is larger than they tolerate, with so few records: more records, or a larger epsilon"
-        return PaidOption(way, steps, factor, not made.coarse, rough if made.coarse else "")
+        rough = f"the noise of {', '.join(made.rough)} is larger than such steps tolerate, with so few records: more records or a larger epsilon help, or a pipeline without them"
+        return PaidOption(way, steps, factor, not made.rough, rough if made.rough else "")
 
     @property
     def _without(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,20 @@ _SOLVING = frozenset(
     ]
 )
 """Parameters that say how scikit-learn comes to its answer, not what the answer is: ours comes to it by noisy steps."""
+_NO_SETTING = "private descent has no such setting"
+_STRENGTH = (
+    "it is the strength of a penalty, which private training does not have, since its noise and its few steps already keep weights small. "
+    "A strength that was tuned without noise would not fit"
+)
+_WHY: Mapping[str, str] = {
+    "C": _STRENGTH,
+    "alpha": _STRENGTH,
+    "penalty": "private training has no penalty, since its noise and its few steps already keep weights small",
+    "l1_ratio": "private training has no penalty, and noise leaves no weight at exactly 0",
+    "fit_intercept": "each model of prepriv has a constant, which is learned with the weights; noise moves every weight, so it could not stay 0",
+    "positive": "noise can turn the sign of any weight",
+}
+"""Why a parameter that changes the answer is refused."""
 _LOSSES: Mapping[str, Any] = {"log_loss": None, "hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
@@ -78,8 +93,9 @@ def nearest(domain: Domain) -> str:
     return f"prepriv.{type_of(domain)}(domain)"
 
 
-def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]]:
-    """(loss, class_weight, how it differs) of the estimator at the end. Every parameter is read, or refused."""
+def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any, tuple[str, ...]]:
+    """(loss, class_weight, how it differs) of the estimator at the end. Every parameter is read, or refused. path: its name in the
+    pipeline for `set_params`, such as "clf__"."""
     name = type(last).__name__
     numbers = domain.target is not None
     open_here = REGRESSORS if numbers else CLASSIFIERS
@@ -94,14 +110,15 @@ def read_estimator(last: Any, domain: Domain) -> tuple[Any, Any, tuple[str, ...]
         says += ("class_weight weighs predicted probabilities, not the rows of the training",)
     without_effect = []
     for key, value in sorted(params.items()):
-        if key == "loss" or _same(value, defaults[key]):
+        if key == "loss" or _same(key, value, defaults[key]):
             continue
         if key in _SOLVING:
             without_effect.append(key)
             continue
+        default = "l2" if key == "penalty" else defaults[key]
         raise ValueError(
-            f"{name}({key}={value!r}): private descent has no such setting, as its noise and its few steps already keep weights small; "
-            "leave it at its default"
+            f"{name}({key}={value!r}): {_WHY.get(key, _NO_SETTING)}. "
+            f"{'pipeline' if path else 'estimator'}.set_params({path}{key}={default!r}) sets it to its default"
         )
     if without_effect:
         says += (no_effect(name, without_effect),)
@@ -146,7 +163,14 @@ def _check_known(last: Any, numbers: bool) -> None:
             ) from None
 
 
-def _same(one: Any, two: Any) -> bool:
+def _same(key: str, one: Any, two: Any) -> bool:
+    """Whether they mean the same to scikit-learn: 1 and np.float64(1) are 1.0. None of these numbers stands for a bool."""
+    if key == "penalty" and one == "l2":
+        return True  # what "deprecated" stands for
+    if isinstance(one, bool | np.bool_) or isinstance(two, bool):
+        return isinstance(one, bool | np.bool_) and isinstance(two, bool) and bool(one) == two
+    if isinstance(one, Real) and isinstance(two, Real):
+        return bool(one == two)
     return type(one) is type(two) and bool(one == two)
 
 
