@@ -139,8 +139,8 @@ def reading(
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> domain = prepriv.Domain.box(0, 1, features=3, target=prepriv.Numeric(0, 1))
-    >>> reading(make_pipeline(StandardScaler(), LinearRegression()), domain).says[0][:32]
-    'its transformers are fitted on r'
+    >>> reading(make_pipeline(StandardScaler(), LinearRegression()), domain, n=5000).says[0][:32]
+    'its transformers are steps of pr'
     """
     check_domain(domain)
     if n is not None:
