@@ -330,6 +330,17 @@ def test_demo_as_a_process(tmp_path):
     assert pq is not None
 
 
+def test_weights_of_predictions_are_free_after_training_too(folder, capsys):
+    assert run(["train", "t.csv", "--schema", "s.yaml", "--epsilon", "3"]) == 0
+    never = ["predict", "run/model", "t.csv", "--class-weight"]
+    capsys.readouterr()
+    for one in Model.load("run/model").domain.classes:
+        assert run([*never, f"{{{one!r}: 1e9}}"]) == 0
+        assert set(capsys.readouterr().out.split("\n")[1:-1]) == {str(one)}
+    assert run([*never, "balanced"]) == 2 and "part of ε" in capsys.readouterr().err
+    assert run([*never, "{nobody: 3}"]) == 2 and "not a declared class" in capsys.readouterr().err
+
+
 def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):
     """They once replaced the table, a model that a ledger was charged for, and the ledger itself."""
     assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0

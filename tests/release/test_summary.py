@@ -51,7 +51,12 @@ def test_accuracy_that_is_the_commonest_class_is_said_to_be_worth_nothing():
     made = measured({"accuracy": [3824, 176], "confusion": [[8, 172], [4, 3816]]})
     found = Report.of(plan_of(), private=True, measured=made).summary
     good, fails, advice = map(" ".join, (found.good, found.fails, found.to_do))
-    assert '"survived"' in good and "95.5" in good and "95.6" in good and "worth nothing" in good
+    assert (
+        '"survived"' in good
+        and "95.5" in good
+        and "95.6" in good
+        and "does not beat always answering" in good
+    )
     assert fails.index('"died"') < fails.index('"survived"') and "recognises 4" in fails
     assert "--class-weight balanced" in advice and "--by COLUMN" in fails
 
@@ -66,7 +71,7 @@ def test_a_score_above_the_commonest_class_is_not():
 def test_the_noise_of_the_commonest_class_counts_against_the_model():
     """6,000 patients of whom 97.5 % survive: 97 (95 to 99) stood beside 95 (91 to 99), and nothing was said."""
     found = Quality("rows", Share("right", 0.97, 0.95, 0.99), Share("survived", 0.945, 0.91, 0.99))
-    assert not found.beats_the_commonest and "worth nothing" in " ".join(found.good())
+    assert not found.beats_the_commonest and "does not beat" in " ".join(found.good())
 
 
 def test_scores_of_two_classes_tell_the_commonest_one_too_and_accuracy_alone_does_not():
@@ -96,6 +101,39 @@ def test_nothing_asks_for_a_change_stands_beside_no_low_recall():
     unusable = Errors(50, -0.1, 10.0).quality
     said = " ".join(to_do(unusable, weighed=False, weak=False))
     assert "Do not use" in said and "Nothing in these numbers" not in said
+
+
+def test_a_model_that_may_be_guessing_is_not_called_fine():
+    """300 records: nothing was known about the commonest class, and nothing asked for a change."""
+    right = Share("right", 0.7, 0.5, 0.9)
+    for commonest in (None, Share("no"), Share("no", 0.6, 0.4, 0.8)):
+        found = Quality("rows", right, commonest, (Share("a", 0.8), Share("b", 0.8)))
+        said = " ".join(to_do(found, weighed=False, weak=False))
+        assert "Nothing in these numbers" not in said and "do not use it for decisions" in said
+
+
+def test_what_was_measured_is_named_where_it_does_not_say_how_good_it_is():
+    """`--measure scores` gave an AUC, and the summary asked to measure the model."""
+    edges = len(plan_evaluation(DOMAIN, n=4000, measures="scores").edges)
+    found = measured({"scores": [[0, 0]] * edges + [[1000, 3000]]}, ("scores",)).quality
+    said = [*found.good(), *to_do(found, weighed=False, weak=False)]
+    assert all("scores" in one and "confusion" in one for one in said) and "--holdout" not in " ".join(said)
+    number = Domain.box(0, 1, 2, target=Numeric(0, 2), n=4000)
+    of = plan_evaluation(number, n=4000, epsilon=1.0, measures="r2")
+    made = PrivateEvaluation(of, {name: np.array([1000.0, 3000.0]) for name in of.releases}, True)
+    if not made.quality.known:
+        assert "r2" in " ".join(made.quality.good())
+
+
+@pytest.mark.parametrize("unit", [None, "patient"])
+def test_counts_that_add_up_to_far_fewer_than_declared_are_doubted(unit):
+    """9,000 visits were declared as patients, of whom there are 2,500."""
+    domain = replace(DOMAIN, unit=unit, rows_per_unit=None if unit is None else 3)
+    few = measured({"confusion": [[500, 100], [100, 300]]}, ("confusion",), domain=domain).quality
+    assert "1,000" in few.warning and next(few.good()) == few.warning
+    assert ("`patient`" in few.warning) == (unit is not None)
+    most = measured({"confusion": [[1800, 200], [200, 1500]]}, ("confusion",), domain=domain).quality
+    assert most.warning is None
 
 
 def test_groups_are_named_the_worst_first():

@@ -299,9 +299,17 @@ def show_compared(lines: Sequence[Compared]) -> None:
                 *told,
             )
         )
-    columns = ("ε", "attacker right, at most", "noise", "n·µ/d", "expect", "errors more", "beat commonest")
+    columns = (
+        "ε",
+        "attacker right, at most",
+        "noise",
+        "n·µ/d",
+        "accuracy to expect",
+        "errors more",
+        "beat commonest",
+    )
     print_table(
-        "What each ε promises, and what it was worth on tables we measured",
+        "What each ε promises, and what accuracy it left on tables we measured",
         columns,
         rows,
         right=(0, 1, 2, 3, 5, 6),

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+from prepriv._arrays import Floats
 from prepriv._text import csv_cell
 from prepriv.commands.charged import charge_problems, told_of_charge
 from prepriv.commands.common import private_data_open
@@ -21,11 +23,14 @@ from prepriv.commands.exits import FOUND, Stop, print_json
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.verify import both_accounts, differences
+from prepriv.domain import Domain
 from prepriv.ledger import LedgerError
+from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
+from prepriv.schemas.declared_file import parse_yaml
 from prepriv.tables.readers import read_table
 
 
@@ -34,6 +39,12 @@ def predict(
     data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
     out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of to standard output.")] = None,
     proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Weights of the classes in these predictions, such as '{yes: 5}', in place of the model's. They are free, because no record is read."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict labels of raw rows from the released model alone."""
@@ -42,10 +53,13 @@ def predict(
         check_standard_output()
     else:
         _check_predictions(out, (data, artifact_file(model)))
+    weights = released.class_weight if class_weight is None else _weights(released.domain, class_weight)
     rows = read_table(data, list(released.domain.columns) or None)
     if released.domain.target is not None:
-        if proba:
-            raise Stop("--proba: this model predicts a number, no class")
+        if proba or class_weight is not None:
+            raise Stop(
+                f"{'--proba' if proba else '--class-weight'}: this model predicts a number, and not a class"
+            )
         with private_data_open():
             numbers = [float(v) for v in released.predict(rows)]
         if as_json:
@@ -55,7 +69,8 @@ def predict(
         return
     with private_data_open():
         probabilities = released.predict_proba(rows)
-    classes, decided = released.domain.classes, released.decided(probabilities)
+    classes = released.domain.classes
+    decided = (probabilities if weights is None else probabilities * weights).argmax(axis=1)
     if as_json:
         told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]}
         if proba:
@@ -70,6 +85,16 @@ def predict(
         for k, p in zip(decided, probabilities)
     )
     _written(out, header, lines)
+
+
+def _weights(domain: Domain, text: str) -> Floats:
+    """Of --class-weight: a function of the declared classes alone."""
+    given = parse_yaml(text, "--class-weight")
+    if given == "balanced":
+        raise Stop(
+            "--class-weight balanced counts classes, which costs part of ε: train with it, or give weights such as '{yes: 5}'"
+        )
+    return np.array(decision(domain, class_weight=given)[1])
 
 
 def _written(out: Path | None, header: list[str], lines: Any) -> None:

@@ -7,10 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prepriv._text import printable
 from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
 from prepriv.release.quality import Quality, Share
+
+_ADD_UP = (
+    "confusion",
+    "accuracy",
+    "scores",
+    "log_loss",
+    "residuals",
+    "absolute_error",
+    "squared_error",
+)  # to the number of rows
+_FEWER, _SURELY = 0.75, 3.0  # of the declared rows; deviations of noise
 
 if TYPE_CHECKING:
     from prepriv.evaluation.result import PrivateEvaluation  # which imports this
@@ -41,6 +53,8 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             beats_mean=shown,
             by=plan.by,
             error_bound=bound,
+            measures=plan.measures,
+            warning=_fewer(made),
         )
     recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
     groups = [(name, _right(group)) for name, group in made.groups.items()]
@@ -51,7 +65,28 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         tuple(_share(str(c), figure) for c, figure in zip(plan.domain.classes, recalls)),
         tuple(_share(name, figure) for name, figure in groups if figure is not None),
         plan.by,
+        measures=plan.measures,
+        warning=_fewer(made),
     )
+
+
+def _fewer(made: PrivateEvaluation) -> str | None:
+    """The sentence on noisy counts that add up to far fewer rows than were declared: of what was released alone."""
+    plan, rows = made.plan, made.all_rows
+    name = next((m for m in _ADD_UP if m in rows.counts), None)
+    if name is None:
+        return None
+    counts = rows.counts[name]
+    total = max(float(counts.sum()), 0.0)
+    if total + _SURELY * rows.noise * math.sqrt(counts.size) >= _FEWER * plan.n:
+        return None
+    unit = plan.domain.unit
+    asked = (
+        "are all labels declared classes?"
+        if unit is None
+        else f"is --rows the number of `{printable(unit)}`?"
+    )
+    return f"WARNING: the noisy counts add up to about {total:,.0f}, far fewer than the {plan.n:,} declared: {asked} If not, the numbers below are wrong."
 
 
 def commonest(rows: Measured) -> Share | None:

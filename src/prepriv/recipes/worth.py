@@ -38,8 +38,8 @@ WORTH = (
     Worth(1, 3, 28, 23, 9.2, 31.6, 18, "weak"),
     Worth(3, 10, 37, 28, 4.7, 10.3, 30, "usable"),
     Worth(10, 30, 51, 34, 0.7, 4.3, 42, "good"),
-    Worth(30, 100, 45, 30, 0.0, 5.3, 41, "close to no privacy"),
-    Worth(100, math.inf, 35, 15, 0.1, 2.0, 34, "as without privacy"),
+    Worth(30, 100, 45, 30, 0.0, 5.3, 41, "almost as accurate as without noise"),
+    Worth(100, math.inf, 35, 15, 0.1, 2.0, 34, "as accurate as without noise"),
 )
 
 

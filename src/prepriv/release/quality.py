@@ -82,6 +82,10 @@ class Quality:
         Whether it is shown that predictions are nearer than the mean.
     error_bound : float, optional
         The error that larger ones count as, for the predictions and for the mean. None: none is cut.
+    measures : tuple of str
+        What was measured, by the names of `--measure`.
+    warning : str, optional
+        What makes the numbers doubtful: a sentence.
 
     Examples
     --------
@@ -103,11 +107,13 @@ class Quality:
     error_ends: tuple[float, float] | None = None
     beats_mean: bool = False
     error_bound: float | None = None
+    measures: tuple[str, ...] = ()
+    warning: str | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
         """Whether it is shown to be right more often than always naming the commonest class would be: the intervals lie apart."""
-        if self.right is None or self.commonest is None:
+        if self.right is None or self.commonest is None or self.commonest.value is None:
             return False
         most = self.commonest.value if self.commonest.high is None else self.commonest.high
         return self.right.floor > (most or 0.0)
@@ -132,14 +138,25 @@ class Quality:
         return any(s.value is not None and s.value < _OFTEN_SEEN for s in self.recalls)
 
     @property
+    def unasked(self) -> bool:
+        """Whether something was measured, and nothing that says how good it is."""
+        asked = {"absolute_error", "squared_error"} if self.of_number else {"accuracy", "confusion"}
+        return bool(self.measures) and not asked & set(self.measures)
+
+    @property
     def known(self) -> bool:
         """Whether anything is said about how good it is."""
         return self.error is not None or (self.right is not None and self.right.value is not None)
 
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""
+        if self.warning is not None:
+            yield self.warning
         if self.of_number and self.error is None:
-            yield f"The error of predictions was not measured, or does not stand out of the noise, on {self.where}."
+            why = (
+                "was not measured" if self.unasked else "was not measured, or does not stand out of the noise"
+            )
+            yield f"The error of predictions {why}, on {self.where}.{self._other()}"
             return
         if self.error is not None:
             off = f"{self.error:.3g}"
@@ -158,6 +175,9 @@ class Quality:
             elif self.often_cut:
                 yield "It is not shown to be better than the mean where larger errors count in full."
             return
+        if self.right is None and self.unasked:
+            yield f"How often it is right was not measured, on {self.where}: `--measure confusion` does.{self._other()}"
+            return
         if self.right is None or self.right.value is None:
             yield f"Too few rows stood out of the noise to say how often it is right, on {self.where}."
             return
@@ -170,7 +190,11 @@ class Quality:
             return
         yield f"Always predicting {_named(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
         if not self.beats_the_commonest:
-            yield "So the model is not shown to be right more often than that: by itself this accuracy is worth nothing."
+            yield f"As far as this measurement can tell, the model does not beat always answering {_named(self.commonest)}."
+
+    def _other(self) -> str:
+        """What was measured besides, if anything."""
+        return f" What was measured: {', '.join(self.measures)}." if self.measures else ""
 
     def fails(self) -> Iterator[str]:
         """For whom it fails: sentences, the worst first."""
@@ -215,10 +239,21 @@ class Quality:
 def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
     """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say."""
     if found is None or not found.known:
-        yield (
-            "Measure the model before anyone relies on it: `--holdout 0.2` when it is trained, or "
-            "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
-        )
+        if found is not None and found.unasked:
+            what, option = (
+                ("how far it is off", "squared_error")
+                if found.of_number
+                else ("how often it is right", "confusion")
+            )
+            yield (
+                f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
+                f"`--measure {option}`, on rows that were not trained on."
+            )
+        else:
+            yield (
+                "Measure the model before anyone relies on it: `--holdout 0.2` when it is trained, or "
+                "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
+            )
     if weak:
         yield (
             "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
@@ -227,11 +262,15 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
     if found is None or not found.known:
         return
     worth_nothing = found.commonest is not None and not found.beats_the_commonest
+    unproven = found.right is not None and not weighed and not found.beats_the_commonest
+    if unproven:
+        most = "the commonest class" if found.commonest is None else _named(found.commonest)
+        yield f"It is not known to be better than always predicting {most}: do not use it for decisions."
     if not weighed and (worth_nothing or found.asks_for_more):
         yield (
             'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
-            "count alike, for 1 % of the budget, and weights that you declare are free. Then judge the model by the recall of each "
-            "class and by balanced accuracy."
+            "count alike, for 1 % of the budget of a training; training again costs its whole ε again. Weights that you declare are free, for this model, "
+            "too: `prepriv predict --class-weight`. Then judge the model by the recall of each class and by balanced accuracy."
         )
     elif weighed and worth_nothing:
         yield "Classes are weighed, which costs accuracy: judge the model by the recall of each class and by balanced accuracy."
@@ -244,7 +283,7 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
         yield "Measure it again with a larger `--error-bound` (`error_bound=` in Python) on rows that were not trained on: many errors may be cut."
     if found.by is not None:
         yield "Before it is used for one of the groups, read that group's line: noise hides small groups first."
-    elif not (weak or worth_nothing or unusable or found.asks_for_more or found.often_cut):
+    elif not (weak or worth_nothing or unproven or unusable or found.asks_for_more or found.often_cut):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
 
 

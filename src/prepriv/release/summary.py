@@ -169,6 +169,8 @@ def _predicts(domain: Domain) -> Iterator[str]:
         return
     names = [str(name) for name in domain.columns]
     yield f"It predicts {what} from {len(names):,} column{'s' if len(names) > 1 else ''}: {_listed(names)}."
+    if domain.target is not None:
+        yield "A target outside these bounds counts as the nearer bound."
 
 
 def _of_what(report: Report) -> Iterator[str]:
