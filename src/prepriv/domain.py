@@ -33,7 +33,7 @@ from prepriv.columns import (
     columns_read,
     listed,
 )
-from prepriv.drafted import Drafted, check_source, declared_rows
+from prepriv.drafted import Drafted, check_source, content_of, declared_rows
 from prepriv.periods import Periods
 from prepriv.space import Reading, Space
 from prepriv.tables.cell import text_of
@@ -650,19 +650,18 @@ class Domain:
             )
         raise ValueError(f"the domain declares n={self.n} records, not {n}: {ways}")
 
+    @property
+    def as_drafted(self) -> bool | None:
+        """Whether columns, bounds, categories and classes are those that a draft of it released; None where that is not known."""
+        known = [drafted.content for drafted in self.drafts if drafted.content is not None]
+        if not known:
+            return None
+        return drafted_content(self.columns, self.classes, self.target) in known
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, for plans and artifacts. Columns are a list, because their order is that of the weights."""
-        columns: list[dict[str, Any]] = []
-        for name, c in self.columns.items():
-            if isinstance(c, Numeric):
-                kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing} | c.way
-            elif isinstance(c, Text):
-                kind = {"type": "text", "features": c.features} | c.way
-            else:
-                kind = {"type": "categorical", "categories": list(c.categories)}
-            columns.append({"name": name} | kind)
         out: dict[str, Any] = {
-            "columns": columns,
+            "columns": _columns_in_json(self.columns),
             "classes": list(self.classes),
             "n": self.n,
             "adjacency": self.adjacency,
@@ -671,7 +670,7 @@ class Domain:
         if self.is_ball:
             out["ball"] = {"radius": self.ball_radius, "features": self.ball_features}
         if self.target is not None:
-            out["target"] = {"low": self.target.low, "high": self.target.high} | self.target.way
+            out["target"] = _target_in_json(self.target)
         if self.image is not None:
             out["image"] = list(self.image)
         if self.unit is not None:
@@ -750,6 +749,31 @@ class Domain:
             data.get("source"),
             data.get("declared_by"),
         )
+
+
+def _columns_in_json(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for name, c in columns.items():
+        if isinstance(c, Numeric):
+            kind = {"type": "numeric", "low": c.low, "high": c.high, "missing": c.missing} | c.way
+        elif isinstance(c, Text):
+            kind = {"type": "text", "features": c.features} | c.way
+        else:
+            kind = {"type": "categorical", "categories": list(c.categories)}
+        found.append({"name": name} | kind)
+    return found
+
+
+def _target_in_json(target: Numeric) -> dict[str, Any]:
+    return {"low": target.low, "high": target.high} | target.way
+
+
+def drafted_content(
+    columns: Mapping[str, Column], classes: Sequence[Hashable], target: Numeric | None
+) -> str:
+    """The hash of columns and label, as a draft keeps it (`Drafted.content`)."""
+    learned = [text_of(value) for value in classes] if target is None else _target_in_json(target)
+    return content_of(_columns_in_json(columns), learned)
 
 
 def as_space(domain: Domain | Space) -> Space:

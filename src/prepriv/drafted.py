@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +40,8 @@ class Drafted:
         What gave the rows of that table (`prepriv.domain.Domain.source`).
     ledger : mapping, optional
         The receipt of its charge: "plan_uid", "sequence", "head".
+    content : str, optional
+        SHA-256 of the columns and the label that it drafted (`content_of`). None: a draft of an earlier version.
     """
 
     epsilon: float
@@ -50,6 +54,7 @@ class Drafted:
     ledger: Mapping[str, Any] | None = None
     unit: str | None = None
     source: str | None = None
+    content: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "mu"):
@@ -62,6 +67,10 @@ class Drafted:
         if self.unit is not None and not (isinstance(self.unit, str) and 1 <= len(self.unit) <= 60):
             raise ValueError("drafted: unit must be the name of a column, 1 to 60 characters")
         check_source(self.source)
+        if self.content is not None and not (
+            isinstance(self.content, str) and re.fullmatch("[0-9a-f]{64}", self.content)
+        ):
+            raise ValueError("drafted: content must be the hash of what was drafted, 64 hexadecimal digits")
         if self.ledger is not None:
             object.__setattr__(self, "ledger", _receipt(self.ledger))
 
@@ -70,16 +79,23 @@ class Drafted:
         out = {name: getattr(self, name) for name in sorted(_KEYS)}
         out |= {} if self.unit is None else {"unit": self.unit}
         out |= {} if self.source is None else {"source": self.source}
+        out |= {} if self.content is None else {"content": self.content}
         return out | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Drafted:
         """Inverse of `to_json`. Raises ValueError on anything malformed."""
-        if not isinstance(data, Mapping) or data.keys() - {"ledger", "source", "unit"} != _KEYS:
+        if not isinstance(data, Mapping) or data.keys() - {"content", "ledger", "source", "unit"} != _KEYS:
             raise ValueError(
-                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe ledger, source and unit"
+                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe content, ledger, source and unit"
             )
         return Drafted(**data)
+
+
+def content_of(columns: Sequence[Any], learned: Any) -> str:
+    """The hash of what a draft declares. columns: as plain data, with names; learned: the classes, or the bounds of a target."""
+    ordered = sorted(columns, key=lambda column: str(column["name"]))
+    return hashlib.sha256(json.dumps([ordered, learned], sort_keys=True).encode()).hexdigest()
 
 
 def check_source(source: Any) -> None:

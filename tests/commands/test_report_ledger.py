@@ -12,6 +12,7 @@ import pytest
 import prepriv
 from prepriv.cli import run
 from prepriv.commands.charged import charge_problems
+from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
 from prepriv.periods import Periods
@@ -177,7 +178,7 @@ def verified(folder, page, capsys):
 def test_a_page_with_its_score_shows_the_whole_plan_that_was_charged(measured, capsys):
     code, out = verified(measured, measured / "page.html", capsys)
     assert code == 0 and "as its part" not in out and "shows no score" not in out
-    assert "(UTC)" in out and "left of its cap" in out
+    assert "(UTC)" in out and "left of its cap" in out and "ASK BEFORE YOU SIGN" not in out
 
 
 def test_a_score_left_out_of_a_page_is_named(measured, capsys):
@@ -185,7 +186,12 @@ def test_a_score_left_out_of_a_page_is_named(measured, capsys):
     assert run(["report", str(measured / "m"), "--html", str(page)]) == 0
     capsys.readouterr()
     code, out = verified(measured, page, capsys)
-    assert code == 0 and "shows no score: row 1 paid for one (evaluate: accuracy" in out
+    last = out.strip().split("\n")[-1]  # after all that is routine
+    assert (
+        code == 8
+        and last.startswith("ASK BEFORE YOU SIGN")
+        and "row 1 paid for one (evaluate: accuracy" in last
+    )
     assert run(["report", str(measured / "m"), "--verify", str(page)]) == 0
     assert "no score stands on this page" in capsys.readouterr().out
 
@@ -219,3 +225,98 @@ def test_the_page_shows_the_hash_of_the_file_and_the_receipt(measured):
     digest = hashlib.sha256((measured / "m" / "model.json").read_bytes()).hexdigest()
     assert digest in text and f"{model.receipt['sequence']}:{model.receipt['head']}" in text
     assert "epsilon 8" in text  # left of the cap
+
+
+def test_what_the_ledger_holds_beside_the_model_is_said(paid, capsys):
+    """55.5 of 100 was said of "all that was released", and the ledger held four times as much."""
+    folder, _, b = paid
+    assert run(["report", str(folder / "b"), "--ledger", str(folder / "L.db")]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "1 charge came before: train 1." in out and "in this copy of the ledger no charge came later" in out
+    )
+    booked = next(line for line in out.split("\n") if "all that is booked in this copy" in line)
+    cap = next(line for line in out.split("\n") if "may ever hold" in line and "copy" not in line)
+    assert "epsilon 1.25 at delta 2e-05" in booked and "epsilon 9 at delta 0.001" in cap
+    e = np.exp(9)
+    (right,) = [float(words.split()[0]) for words in cap.split("right at most ")[1:2]]
+    assert 0 <= right - 100 * (e + 1e-3) / (e + 1) < 0.1
+    page = prepriv.Report.of(b.declared, private=True, model=b, receipt=b.receipt)
+    promise = page.summary.promise
+    assert "sees this model can" in promise[0] and promise[1].endswith(cap.partition(": ")[2].strip() + ".")
+    assert promise[1] in page.to_html() and promise[1] in json.dumps(page.to_json(), ensure_ascii=False)
+    assert "0.9999" not in page.to_html()  # of the ledger's sum, which is rounded up
+
+
+@pytest.mark.parametrize(
+    "cap, said",
+    [
+        ("mu^2 1", "at most 1-GDP, and guesses are right at most 69.2"),
+        ("rho 0.5", "at most rho 0.5"),
+        ("epsilon 2000, delta 0", "right at most 100 "),
+        ("epsilon 0, delta 1", "right at most 100 "),
+        ("something else", ""),
+    ],
+)
+def test_a_cap_in_guesses(cap, said):
+    assert said in guesses_in_words(cap) and bool(said) == bool(guesses_in_words(cap))
+
+
+def test_files_that_were_given_out_show_what_a_copy_of_the_ledger_lacks(paid, tmp_path, capsys):
+    """A question was deleted from the file, and "no charge came later" was said as a fact."""
+    folder, _, _ = paid
+    older, newer = tmp_path / "older.db", tmp_path / "newer.db"
+    older.write_bytes((folder / "L.db").read_bytes())
+    newer.write_bytes((folder / "L.db").read_bytes())
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, n=50)
+    answers = prepriv.ask(ROWS[["dose"]], domain, ["mean(dose)"], epsilon=0.5, ledger=newer)
+    (tmp_path / "answers.json").write_text(json.dumps(answers.to_json()))
+    files = [str(folder / "a"), str(folder / "b" / "model.json"), str(tmp_path / "answers.json")]
+    assert run(["ledger", "verify", str(newer), *files]) == 0
+    assert capsys.readouterr().out.count("ok") == 4
+    assert run(["ledger", "verify", str(older), *files]) == 5
+    assert "answers.json: its charge 5 is not in this ledger" in capsys.readouterr().err
+    assert run(["ledger", "verify", str(older), *files, "--json"]) == 5
+    found = json.loads(capsys.readouterr().out)
+    assert [len(problems) for problems in found["files"].values()] == [0, 0, 1]
+    assert run(["ledger", "verify", *files]) == 2  # no ledger
+    (tmp_path / "none.json").write_text("{}")
+    assert run(["ledger", "verify", str(newer), str(tmp_path / "none.json")]) == 2
+    assert "holds no receipt" in capsys.readouterr().err
+
+
+def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
+    receipt = prepriv.Model.load(measured / "m").receipt
+    kept = {key: receipt[key] for key in ("plan_uid", "sequence", "head")}
+    (tmp_path / "schema.yaml").write_text(json.dumps({"drafted": [{"ledger": kept}]}))
+    (tmp_path / "other.yaml").write_text(json.dumps({"drafted": [{"ledger": kept | {"head": "0" * 64}}]}))
+    good = [str(measured / "page.html"), str(tmp_path / "schema.yaml"), str(measured / "m")]
+    assert run(["ledger", "verify", str(measured / "L.db"), *good]) == 0
+    assert run(["ledger", "verify", str(measured / "L.db"), str(tmp_path / "other.yaml")]) == 5
+
+
+def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):
+    model, text = prepriv.Model.load(measured / "m"), (measured / "page.html").read_text()
+    trained = model.declared.n
+    assert (
+        f"Of the 50 declared records of the data set &quot;people&quot;, as its ledger calls it, coins chose {trained} to train on and {50 - trained} to measure on"
+        in text
+    )
+    shown, data = text.split('<pre id="data">')
+    # the promise, the claim and what reviewers ask; the first and the last stand in the data, too
+    assert (shown.count("this model and its score"), data.count("this model and its score")) == (3, 2)
+    assert "only they can say" in text and "Where do the bounds, classes and categories come from?" in text
+    assert "prepriv ledger verify LEDGER FILES" in text and "<details><summary>Its proofs" in text
+    alone = prepriv.Report.of(model.declared, private=True, model=model)
+    assert alone.summary.predicts[1] == f"It was trained on {trained} declared records."
+    assert "sees this model can" in alone.summary.promise[0] and len(alone.summary.promise) == 1
+
+
+def test_counts_that_are_private_are_not_split(tmp_path):
+    """Under add-or-remove-one n only normalises: nobody says how many records a coin sent where."""
+    domain = prepriv.Domain(
+        {"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50, adjacency="add-or-remove-one"
+    )
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, holdout=0.5, threads=1)
+    said = clf.fit(ROWS, LABELS).report_.summary
+    assert "coins chose" not in " ".join(said.predicts) and "sees this model and its score" in said.promise[0]

@@ -88,7 +88,7 @@ def test_other_endings_are_refused(plan, tmp_path):
 
 def test_the_claim_is_said_in_words_epsilon_first(plan):
     page = Report.of(plan, private=True).to_html()
-    words = attacker(plan.guarantee)
+    words = attacker(plan.guarantee, "this model")
     assert all(sentence in page for sentence in words)
     assert page.index("ε = ") < page.index("-GDP") and repr(Report.of(plan, private=True)).startswith(
         "Report(ε = "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 from prepriv._rounding import UP
 from prepriv.drafted import Drafted
@@ -11,6 +13,7 @@ from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import guesses_in_words, rounded_amounts
 from prepriv.guarantees.printed import exact, up
 from prepriv.ledger import Entry, Header, Ledger
 from prepriv.ledger.currency import Quanta, amount_in_words, cost_in_quanta
@@ -22,6 +25,9 @@ from prepriv.release.report import Report
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r"\bhold out ([0-9.e-]+), evaluate: ")
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
+_KIND = re.compile(
+    r"(?:^|, |`: )(schema draft|hold out|choose|train|evaluate|prepare|questions|description|sketch)\b"
+)  # what a charge was for, in its note
 _DRAFT = re.compile(r"\bschema draft\b")  # in the note of its charge
 
 
@@ -57,34 +63,67 @@ def charge_problems(
                 f"that the plan of row {entry.sequence} has the model's as its part ({entry.note})"
             )
         if page is not None:
-            other, asked = _other_measurement(page, entry)
-            wrong += other
-            unchecked += asked
+            wrong += _other_measurement(page, entry)
         if not noted:
             wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
-    found = [*entries.values()]
-    return [*wrong, *_drafts(book.header, found, model)], [*unchecked, *_other_drafts(found, model)]
+    return [*wrong, *_drafts(book.header, [*entries.values()], model)], unchecked
+
+
+def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:
+    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs."""
+    assert model.receipt is not None
+    entries = Ledger.open(place).entries()
+    row = next(entry for entry in entries if entry.sequence == model.receipt["sequence"])
+    asked = _other_drafts(entries, model)
+    if page is not None and page.measured is None and (charged := _MEASURED.search(row.note)) is not None:
+        asked.insert(
+            0,
+            f"why the page shows no score: row {row.sequence} paid for one ({charged[1]}). Ask for the page with it",
+        )
+    return asked
 
 
 def told_of_charge(place: str, model: Model) -> list[str]:
-    """Of a model that a ledger paid for: the day of the charge, and what is left of the cap now."""
+    """Of a model that a ledger paid for, all of it as far as this copy goes: the day of the charge, what was charged before and
+    after, and what an outsider can learn from all of it now and at most."""
     assert model.receipt is not None
     book = Ledger.open(place)
     rows = book.entries()
     row = next(entry for entry in rows if entry.sequence == model.receipt["sequence"])
-    later = sum(entry.kind == "charged" and entry.sequence > row.sequence for entry in rows)
-    more = f"{later:,} charge{'' if later == 1 else 's'} came later" if later else "no charge came later"
+    before = {
+        entry.plan_uid: _kind(entry)
+        for entry in rows
+        if entry.kind == "charged" and entry.sequence < row.sequence and entry.plan_uid != row.plan_uid
+    }
+    later = {entry.plan_uid for entry in rows if entry.kind == "charged" and entry.sequence > row.sequence}
     lines = [
-        f'row {row.sequence} of the data set "{book.header.dataset_id}" was charged on {row.day} (UTC); {more}'
+        f'row {row.sequence} of the data set "{book.header.dataset_id}", charged on {row.day} (UTC): the ledger says so, and its hashes '
+        "do not cover the day",
+        f"in this copy of the ledger {_charges(len(later))} came later",
     ]
+    if before:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Counter(before.values()).items()))
+        lines.append(f"{_charges(len(before))} came before: {kinds}. Ask what was chosen from them")
+    unit, cap = book.header.unit, book.header.cap
+    whole = guesses_in_words(amount_in_words(unit, cap))
     if not book.header.periods:
-        left = Quanta(
-            max(0, book.header.cap.main - rows[-1].spent.main),
-            max(0, book.header.cap.delta - rows[-1].spent.delta),
-        )
-        cap, now = (amount_in_words(book.header.unit, one) for one in (book.header.cap, left))
-        lines.append(f"left of its cap ({cap}) now: {now}")
-    return lines
+        spent = rows[-1].spent
+        left = Quanta(max(0, cap.main - spent.main), max(0, cap.delta - spent.delta))
+        said = rounded_amounts(amount_in_words(unit, left), left=True)
+        lines.append(f"left of its cap ({amount_in_words(unit, cap)}) in this copy: {said}")
+        lines.append(f"all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))}")
+    each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
+    return [*lines, f"everything that this ledger may ever hold{each}: {whole}"]
+
+
+def _charges(count: int) -> str:
+    return f"{count or 'no'} charge{'' if count in (0, 1) else 's'}"
+
+
+def _kind(entry: Entry) -> str:
+    """What was charged, in a word or two; "other" where its note has no such word."""
+    found = _KIND.search(entry.note.split(" | ")[0])
+    return found[1] if found else "other"
 
 
 def _of_both(model: Model, page: Report, entry: Entry) -> HoldoutPlan | None:
@@ -96,20 +135,13 @@ def _of_both(model: Model, page: Report, entry: Entry) -> HoldoutPlan | None:
     return HoldoutPlan(model.declared, evaluation, Holdout(float(share[1])), model.declared.n + evaluation.n)
 
 
-def _other_measurement(page: Report, entry: Entry) -> tuple[list[str], list[str]]:
-    """What was charged to be measured and stands on no page, or otherwise; and what cannot be known of it."""
+def _other_measurement(page: Report, entry: Entry) -> list[str]:
+    """What was charged to be measured and stands otherwise on the page."""
     charged = _MEASURED.search(entry.note)
-    if charged is None:
-        return [], []
-    if page.measured is None:
-        return [], [
-            f"why the page shows no score: row {entry.sequence} paid for one ({charged[1]}). Ask for the page with it"
-        ]
-    if isinstance(page.measured, PrivateEvaluation) and page.measured.plan.what != charged[1]:
-        return [
-            f"row {entry.sequence} paid to {charged[1]}, and the page shows {page.measured.plan.what}"
-        ], []
-    return [], []
+    shown = page.measured
+    if charged is None or not isinstance(shown, PrivateEvaluation) or shown.plan.what == charged[1]:
+        return []
+    return [f"row {entry.sequence} paid to {charged[1]}, and the page shows {shown.plan.what}"]
 
 
 def _drafts(header: Header, entries: list[Entry], model: Model) -> list[str]:
@@ -134,12 +166,12 @@ def _is_charge_of(entry: Entry, drafted: Drafted) -> bool:
     return same and (entry.kind, entry.plan_hash) == ("charged", drafted.plan)
 
 
-def _other_drafts(entries: list[Entry], model: Model) -> list[str]:
+def _other_drafts(entries: Sequence[Entry], model: Model) -> list[str]:
     """Schema drafts of the data set that the model does not claim: it may have used them all the same."""
     claimed = {(drafted.ledger or {}).get("plan_uid") for drafted in model.declared.domain.drafts}
     return [
-        f"that the bounds and classes do not come from the schema draft of row {entry.sequence}, which the model does not "
-        "claim: ask the curator"
+        f"whether bounds or classes come from the schema draft of row {entry.sequence}, which the model does not claim: if they do, "
+        "its cost is missing in the claim"
         for entry in entries
         if entry.kind == "charged" and _DRAFT.search(entry.note) and entry.plan_uid not in claimed
     ]

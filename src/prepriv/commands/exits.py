@@ -14,7 +14,7 @@ from prepriv._text import printable
 FOUND = 1  # an audit found something declared to be broken, or a verification a difference
 BAD_INPUT = 2  # 3 to 6 are the ledger's (ledger/errors.py)
 TEST_REFUSED = 7  # a propose-test-release refusal: a normal, charged outcome
-NOT_DECIDED = 8  # an audit came to no verdict
+NOT_DECIDED = 8  # an audit came to no verdict, or a ledger shows what only people can answer
 AFTER_TOUCH = 70  # something failed after private data was opened; no detail, it could hold a value
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # standard output was closed before all of it was written, as by `head`

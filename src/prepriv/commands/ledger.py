@@ -176,7 +176,13 @@ def plan(
 
 @app.command()
 def verify(
-    paths: Annotated[list[str], typer.Argument(help="One or more ledgers.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="One or more ledgers; and files or folders that were given out, whose receipts they should hold: models, reports, "
+            "answers, drafted schemas."
+        ),
+    ],
     receipt: Annotated[
         list[Charge] | None,
         typer.Option(
@@ -191,27 +197,38 @@ def verify(
 ) -> None:
     """Check ledgers: file, hash chain, totals and cap, receipts of artifacts, and that no data set has two caps.
 
-    A ledger that was restored from an older copy is consistent by itself. Only receipts can show that it is old.
+    A ledger that was restored from an older copy, or lacks its last rows, is consistent by itself. Only receipts can show it: give
+    everything that was released beside the ledger.
     """
+    from prepriv.commands.receipts import gives_receipts, missing_receipts, receipts_in
+
     with _exit_codes():
-        if receipt and len(paths) > 1:
+        given = {path: receipts_in(path) for path in paths if gives_receipts(path)}
+        ledgers = [path for path in paths if path not in given]
+        if not ledgers:
+            raise ValueError("name a ledger before the files: nothing else says which charges there are")
+        if receipt and len(ledgers) > 1:
             raise ValueError("receipts belong to one ledger; verify that one alone")
-        places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(paths)}
+        places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
         found = {path: verify_file(path, receipt or ()) for path in reversed(places.values())}
         sound = {path: Ledger.open(path) for path in found if not found[path]}
         datasets = Counter(map(_dataset, sound.values()))
         for name, ledger in sound.items():
             if datasets[_dataset(ledger)] > 1:
                 found[name].append("another of these ledgers is for the same data set: their caps add up")
+        rows = {name: ledger.entries() for name, ledger in sound.items()}
+        files = {name: missing_receipts(receipts, [*rows.values()]) for name, receipts in given.items()}
         if as_json:
-            print_json({"ledgers": found})
-        for name, problems in found.items():
+            print_json({"ledgers": found} | ({"files": files} if files else {}))
+        for name, problems in (*found.items(), *files.items()):
             for problem in problems:
                 say(f"{name}: {problem}", err=True)
-            if not problems and not as_json:
-                entries = sound[name].entries()
-                say(f"{name}: ok, rows {len(entries)}, head {_head(sound[name].header, entries)}")
-        if any(found.values()):
+        if not as_json:
+            for name in (name for name in found if not found[name]):
+                say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
+            for name in (name for name in files if not files[name]):
+                say(f"{name}: ok, charges {', '.join(str(one[0]) for one in given[name])} are there")
+        if any(found.values()) or any(files.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
 
 

@@ -151,7 +151,7 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
         return
     g = whole or plan.guarantee
     same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
-    epsilon = up(g.epsilon(plan.delta))
+    epsilon = up(g.epsilon(plan.delta), 4)
     console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.neighbours}, n = {plan.n:,}{same}")
     console.print(f"  {attacker(g)[0]}", soft_wrap=not console.is_terminal)
     for note in (*g.notes, *periods_in_words(plan)):

@@ -17,9 +17,9 @@ import typer
 
 from prepriv._arrays import Floats
 from prepriv._text import csv_cell
-from prepriv.commands.charged import charge_problems, told_of_charge
+from prepriv.commands.charged import charge_problems, to_ask, told_of_charge
 from prepriv.commands.common import private_data_open
-from prepriv.commands.exits import FOUND, Stop, print_json
+from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.verify import both_accounts, differences
@@ -153,11 +153,12 @@ def _write_record(path: Path, made: Report) -> None:
         console.print(f"  {field}: {question}", soft_wrap=True)
 
 
-def _check_charge(place: str, released: Model, file: Path, page: Report | None) -> None:
-    """Say whether the ledger paid for the model, and for what its page shows; Stop where it did not."""
+def _check_charge(place: str, released: Model, file: Path, page: Report | None) -> list[str]:
+    """Say whether the ledger paid for the model, and for what its page shows; Stop where it did not. Gives what has to be asked."""
     try:
         wrong, unchecked = charge_problems(place, released, file.read_bytes(), page)
         told = [] if wrong else told_of_charge(place, released)
+        asked = [] if wrong else to_ask(place, released, page)
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
     for line in wrong:
@@ -169,6 +170,17 @@ def _check_charge(place: str, released: Model, file: Path, page: Report | None) 
         console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
         console.print(f"cannot be checked, stated by whoever ran it: {line}", soft_wrap=True)
+    return asked
+
+
+def _ask_before(asked: list[str], *, as_json: bool) -> None:
+    """The last lines of a report, after all that is routine: what nobody should sign before it is answered. Exit code 8."""
+    if not asked:
+        return
+    console.print()
+    for line in asked:
+        say(f"ASK BEFORE YOU SIGN: {line}", err=as_json)
+    raise typer.Exit(NOT_DECIDED)
 
 
 def _sha256(file: Path) -> str:
@@ -218,8 +230,7 @@ def report(
                 soft_wrap=True,
             )
         console.print(both_accounts(anew), soft_wrap=True)
-    if ledger is not None:
-        _check_charge(ledger, released, artifact_file(model), anew)
+    asked = [] if ledger is None else _check_charge(ledger, released, artifact_file(model), anew)
     plan = released.declared
     made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     if record is not None:
@@ -231,7 +242,7 @@ def report(
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
         made.save(writable_file(html))
     if as_json:
-        print_json(made.to_json())
+        print_json(made.to_json() | ({"ask_before_you_sign": asked} if asked else {}))
     print_summary(anew or made)
     console.print()
     print_guarantee(plan, released.private, released.guarantee)
@@ -241,3 +252,4 @@ def report(
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)
     console.print(f"file: {artifact_file(model)}" + (f", page: {html}" if html is not None else ""))
+    _ask_before(asked, as_json=as_json)

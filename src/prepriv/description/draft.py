@@ -29,7 +29,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
 from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
-from prepriv.domain import MOST_ROWS, Domain, check_unit
+from prepriv.domain import MOST_ROWS, Domain, check_unit, drafted_content
 from prepriv.drafted import CHARGE, Drafted, declared_rows
 from prepriv.guarantees.printed import exact, up
 from prepriv.mechanisms.histogram import private_histogram
@@ -164,6 +164,7 @@ class PrivateDraft:
             None if self.receipt is None else {key: self.receipt[key] for key in CHARGE},
             self.plan.unit,
             self.plan.source,
+            drafted_content(self.columns, self.classes, self.target),
         )
 
     def domain(self) -> Domain:

@@ -114,14 +114,14 @@ class PrivateEvaluation:
         plan, made = self.plan, self.guarantee_
         if made is None:
             return "not private (reproducible noise): nothing is claimed"
-        epsilon = up(made.epsilon(plan.delta))
+        epsilon = up(made.epsilon(plan.delta), 4)
         rows = "rows" if plan.domain.unit is None else "units, a row each"
         said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n:,} test {rows}"
         whole = self.in_all
         if whole is None:
             return said
         drafted = ", this and the private draft of the domain" if plan.domain.drafts else " and this"
-        return f"{said}; a coin set each row aside, so training{drafted} together have ε = {up(whole.epsilon(plan.delta))}"
+        return f"{said}; a coin set each row aside, so training{drafted} together have ε = {up(whole.epsilon(plan.delta), 4)}"
 
     @property
     def in_all(self) -> Guarantee | None:

@@ -15,7 +15,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import exact, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
-FIXED = "holds only if what this run may spend was fixed before the draft of its domain was seen"
+FIXED = "holds only if epsilon and delta were chosen before anyone saw the draft: ask whoever ran it"
 """The premise of adaptive composition: of a claim that was chosen after seeing the draft there is none."""
 
 
@@ -74,7 +74,7 @@ def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, An
 def drafts_cost(domain: Domain) -> str:
     """What the drafts of a domain cost, in words."""
     drafts = " and ".join(
-        f"ε = {up(of_draft(d, domain).epsilon(d.delta))} at δ = {exact(d.delta)} over {d.rows:,} {_counted(d)}"
+        f"ε = {up(of_draft(d, domain).epsilon(d.delta), 4)} at δ = {exact(d.delta)} over {d.rows:,} {_counted(d)}"
         + ("" if d.ledger is None else f" (charge {d.ledger['sequence']} of a ledger)")
         for d in domain.drafts
     )
@@ -87,4 +87,4 @@ def _counted(drafted: Drafted) -> str:
 
 def _told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return f"in all: ε = {up(part.epsilon(delta))} at δ = {exact(delta)} of this run, and {drafts_cost(domain)}; a person in both tables pays for both"
+    return f"in all: ε = {up(part.epsilon(delta), 4)} at δ = {exact(delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so their costs are added"

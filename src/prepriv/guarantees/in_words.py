@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from html import escape
 
+from prepriv._rounding import UP
+from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import exact, percent, useful
+from prepriv.guarantees.printed import USELESS, down, exact, percent, up, useful
+from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FALSE_ALARMS = 0.01
+AMOUNT = re.compile(r"(epsilon|delta|rho|mu\^2) ([0-9]+(?:\.[0-9]+)?)")
+"""An amount as a ledger writes it."""
+COVERED = "all that this claim covers"
+"""What an attacker sees, where no page says what that is: other releases about the same people add to it."""
 
 
 def right_guesses(guarantee: Guarantee) -> float:
@@ -66,13 +74,15 @@ def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> flo
     return min(1.0, math.nextafter(1.0 - float(guarantee.tradeoff(false_alarms)), math.inf))
 
 
-def promise(guarantee: Guarantee) -> str:
+def promise(guarantee: Guarantee, seen: str = COVERED) -> str:
     """Say the claim so that anyone reads it once.
 
     Parameters
     ----------
     guarantee : Guarantee
         What is claimed.
+    seen : str, default "all that this claim covers"
+        What the attacker sees, which is all that the claim covers.
 
     Returns
     -------
@@ -83,11 +93,11 @@ def promise(guarantee: Guarantee) -> str:
     --------
     >>> from prepriv.guarantees.guarantee import GaussianEvent
     >>> print(promise(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one")))
-    Even someone who knows every other record and sees all that was released can only guess which of two versions of one record was used. They are right at most 55 times in 100. A coin is right 50 times.
+    Even someone who knows every other record and sees all that this claim covers can only guess which of two versions of one record was used. They are right at most 55 times in 100. A coin is right 50 times.
     """
     others = "every other record" if guarantee.unit is None else f"the rows of every other `{guarantee.unit}`"
     return (
-        f"Even someone who knows {others} and sees all that was released can only guess {_secret(guarantee)}. "
+        f"Even someone who knows {others} and sees {seen} can only guess {_secret(guarantee)}. "
         f"They are right at most {percent(right_guesses(guarantee))[:-1]} times in 100. A coin is right 50 times."
     )
 
@@ -101,13 +111,74 @@ def _secret(guarantee: Guarantee) -> str:
     }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
 
 
-def attacker(guarantee: Guarantee) -> tuple[str, str]:
+def guesses_in_words(amounts: str) -> str:
+    """Say what a cap, or a sum, of a ledger allows: its amounts, and how often the best attacker guesses right.
+
+    Parameters
+    ----------
+    amounts : str
+        As a ledger writes them: "epsilon 2, delta 0.0001", "mu^2 0.25" or "rho 0.1".
+
+    Returns
+    -------
+    str
+        Rounded up. Of rho the amounts alone, for there is no one curve; "" for words without amounts.
+
+    Examples
+    --------
+    >>> guesses_in_words("epsilon 1.199999999, delta 0.000011")
+    'at most epsilon 1.2 at delta 1.1e-05, and guesses are right at most 76.9 times in 100'
+    """
+    found = {name: float(amount) for name, amount in AMOUNT.findall(amounts)}
+    if {*found} == {"epsilon", "delta"}:
+        said = f"at most epsilon {up(found['epsilon'], 4)} at delta {up(found['delta'], 4)}"
+        epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))
+        useless = delta >= 1 or epsilon >= USELESS
+        right = 1.0 if useless else _right(approximate_dp(epsilon, delta))
+    elif {*found} == {"mu^2"}:
+        mu = math.sqrt(found["mu^2"])
+        said, right = f"at most {up(mu, 4)}-GDP", _right(gaussian(mu * UP))
+    else:
+        return f"at most rho {up(found['rho'], 4)}" if {*found} == {"rho"} else ""
+    return f"{said}, and guesses are right at most {percent(right)[:-1]} times in 100"
+
+
+def _right(curve: TradeoffFunction) -> float:
+    return right_guesses(Guarantee(curve, "replace-one"))
+
+
+def rounded_amounts(amounts: str, *, left: bool = False) -> str:
+    """Round amounts as a ledger writes them to four digits, up; or down, of what is left.
+
+    Parameters
+    ----------
+    amounts : str
+        As of `guesses_in_words`.
+    left : bool, default False
+        Whether they are what is left.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> rounded_amounts("epsilon 1.199999999, delta 0.000011")
+    'epsilon 1.2, delta 1.1e-05'
+    """
+    way = down if left else up
+    return AMOUNT.sub(lambda found: f"{found[1]} {way(float(found[2]), 4)}", amounts)
+
+
+def attacker(guarantee: Guarantee, seen: str = COVERED) -> tuple[str, str]:
     """Say what the best attacker reaches: one sentence on guesses, one on alarms.
 
     Parameters
     ----------
     guarantee : Guarantee
         What is claimed.
+    seen : str, default "all that this claim covers"
+        What the attacker sees, which is all that the claim covers.
 
     Returns
     -------
@@ -122,7 +193,7 @@ def attacker(guarantee: Guarantee) -> tuple[str, str]:
     secret = _secret(guarantee)
     return (
         f"Suppose that someone knows all the data except {secret}, and that both seem equally likely to them. After "
-        f"seeing everything that was released, they guess right at most {percent(right_guesses(guarantee))} of the "
+        f"seeing {seen}, they guess right at most {percent(right_guesses(guarantee))} of the "
         "time, instead of 50%.",
         f"A test that raises a false alarm in {percent(FALSE_ALARMS)} of all cases raises a true one in at most "
         f"{percent(true_alarms(guarantee))}.",

@@ -76,12 +76,16 @@ def measured(
     ('0.00', '-0.11', '0.11')
     >>> measured(0.835, 0.811, 0.8573, digits=1, shift=2)
     ('84', '81', '86')
+    >>> measured(0.0, 0.0, 0.213, digits=1, shift=2)
+    ('0', '0', '22')
     """
     half, largest = (high - low) / 2, max(abs(x) for x in (value, low, high, *deviations))
     if not (1e-9 < half < math.inf and largest < 1e12):  # nothing is left out of a number without an error
         ends = down(low * 10**shift), up(high * 10**shift), *(up(x * 10**shift) for x in deviations)
         return f"{value * 10**shift:,.6g}", *ends
     unit = Decimal(1).scaleb(math.floor(math.log10(half)) - digits + 1)
+    if shift:  # whole points of a percentage stay: 21.3 is not rounded up to 30
+        unit = min(unit, Decimal(1).scaleb(-shift))
     modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
     rounded = [Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 for x, mode in modes]  # no -0
     return tuple(f"{x:,f}" for x in rounded)

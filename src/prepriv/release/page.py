@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.guarantees.gaussian import gdp_mu
-from prepriv.guarantees.in_words import attacker
+from prepriv.guarantees.in_words import AMOUNT, attacker, rounded_amounts
 from prepriv.guarantees.printed import exact, places, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
@@ -35,9 +35,9 @@ from prepriv.release.quality import Quality, lowest
 from prepriv.release.report import TITLES, Report
 from prepriv.release.review import asked_of_curator, review, shown_by_verify
 from prepriv.release.shape_picture import shape_picture
+from prepriv.release.summary import cap_in_words, seen_with
 
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
-_AMOUNT = re.compile(r"(epsilon|delta|rho|mu\^2) ([0-9]+(?:\.[0-9]+)?)")
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
 
 
@@ -93,7 +93,7 @@ def page(report: Report) -> str:
 
 def _claim(report: Report) -> str:
     """The part of the page that states the claim."""
-    words = attacker(report.guarantee) if report.guarantee is not None else ()
+    words = attacker(report.guarantee, seen_with(report)) if report.guarantee is not None else ()
     return _render(
         "claim.html.j2",
         guarantee=report.guarantee,
@@ -103,7 +103,9 @@ def _claim(report: Report) -> str:
         choice=report.model.choice if report.model is not None else None,
         claims=_added_up(report),
         receipt=report.receipt,
-        left_then=left_of(report.receipt),
+        left_then=rounded_amounts(left_of(report.receipt), left=True),
+        whole=cap_in_words(report),
+        rounded=rounded_amounts,
         up=up,
         exact=exact,
         separated=separated,
@@ -113,7 +115,7 @@ def _claim(report: Report) -> str:
 def left_of(receipt: Mapping[str, Any] | None) -> str:
     """What was left of the cap after a charge, as the ledger writes amounts; "" where the receipt does not say."""
     cap, total = ({} if receipt is None else dict(receipt)).get("cap", ""), (receipt or {}).get("total", "")
-    pairs = list(zip(_AMOUNT.findall(cap), _AMOUNT.findall(total)))
+    pairs = list(zip(AMOUNT.findall(cap), AMOUNT.findall(total)))
     if not pairs or any(a[0] != b[0] for a, b in pairs):
         return ""
     return ", ".join(

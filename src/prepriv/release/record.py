@@ -293,10 +293,11 @@ def _preprocessing(report: Report) -> str:
 
 def _bounds(plan: Plan) -> str:
     if plan.domain.drafts:
-        return "drafted by a private mechanism on private records, in the claim."
+        edited = "" if plan.domain.as_drafted else ", or edited by whoever ran it"
+        return f"drafted by a private mechanism on private records, in the claim{edited}."
     named = plan.domain.declared_by
     by = "" if named is None else f" by {printable(named)}"
-    return f"declared{by}, not read off the data by prepriv.\n{_ask('where do the declared bounds and categories come from?')}"
+    return f"declared{by}. This run did not read them off the data.\n{_ask('where do the declared bounds and categories come from?')}"
 
 
 def _tuned(report: Report) -> str:

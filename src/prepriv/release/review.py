@@ -17,6 +17,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import exact, separated, up
 from prepriv.plans.plan import Plan
+from prepriv.release.summary import seen_with
 
 if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
@@ -56,7 +57,7 @@ def review(report: Report) -> list[tuple[str, str]]:
             "Whose data does it protect (the unit), and from which change?",
             " ".join([unit_in_words(claim), *periods_in_words(plan)]),
         ),
-        ("How strong is it?", f"{parameters(claim, plan)} {' '.join(attacker(claim))}"),
+        ("How strong is it?", f"{parameters(claim, plan)} {' '.join(attacker(claim, seen_with(report)))}"),
         ("What does it rest on?", _rests(claim)),
         ("What is not protected?", unprotected(plan)),
         ("Who has to be trusted, and with what?", trust(claim)),
@@ -119,7 +120,7 @@ def shown_by_verify(report: Report) -> list[str]:
     ]
     if report.receipt is not None:
         lines.append(
-            f"charge {report.receipt['sequence']} of the ledger paid for this very file, on which day, and what is left of the cap"
+            f"charge {report.receipt['sequence']} of the ledger paid for this very file. The day, and what is left of the cap, are the word of that copy of the ledger"
         )
     return lines
 
@@ -128,30 +129,36 @@ def asked_of_curator(report: Report) -> list[str]:
     """What only the curator can answer: lines for an officer."""
     domain, claim = report.plan.domain, report.guarantee
     what = "" if report.measured is None else ", and did it give the noisy counts on this page"
-    lines = [f"Did the run follow this plan, with prepriv as it was published{what}?"]
+    lines = [
+        f"Did the run follow this plan, with prepriv as it was published{what}?",
+        "Where do the bounds, classes and categories come from?",
+    ]
     if domain.drafts:
         lines.append("Was anything in the drafted schema edited after a look at the data?")
     else:
-        lines.append("Where do bounds, classes and the number of records come from, if not from these data?")
+        lines.append("Where does the number of records come from, and was the table counted before?")
     if claim is not None and claim.conditions:
         lines.append(
             "Do the data satisfy what the claim rests on? `prepriv validate` says so, to the curator alone."
         )
     if FIXED in (claim.premises if claim is not None else ()):
-        lines.append("Were ε and δ of the run fixed before anyone saw the draft of the schema?")
+        lines.append("Were ε and δ of the run chosen before anyone saw the draft of the schema?")
     if domain.unit is None:
         lines.append("How many rows can one person have? The claim is about single rows.")
     if report.receipt is None:
         lines.append("What else was released about the same people? No ledger was charged.")
     else:
-        lines.append("Is every other use of these people's data in the same ledger?")
+        lines.append(
+            "Is every other use of these people's data in the same ledger? `prepriv ledger verify LEDGER FILES...` looks for the receipts of "
+            "all that you were given, such as models, reports and answers. A copy of the ledger can lack its last rows."
+        )
     return lines
 
 
 def parameters(claim: Guarantee, plan: Plan) -> str:
     """ε, δ and the curve."""
     curve = f"; as one curve {up(claim.mu, 5)}-GDP" if claim.mu is not None else ""
-    return f"ε = {up(claim.epsilon(plan.delta))} at δ = {exact(plan.delta)}{curve}."
+    return f"ε = {up(claim.epsilon(plan.delta), 4)} at δ = {exact(plan.delta)}{curve}."
 
 
 def unprotected(plan: Plan) -> str:
@@ -160,9 +167,14 @@ def unprotected(plan: Plan) -> str:
     true = "" if n_is_public(plan.domain.adjacency) else " (the true one is protected)"
     what = f"The declared schema (columns, bounds, categories, classes), {count}{true}, and this plan."
     if plan.domain.drafts:
-        what = f"{count[0].upper()}{count[1:]}{true}, and this plan; bounds and categories were drafted privately, in the claim."
+        what = f"{count[0].upper()}{count[1:]}{true}, and this plan. {_as_drafted(plan.domain)}"
     public = [p.step.name for p in plan.steps if p.step.way == "public"]
     return what + (f" The public tables of {', '.join(public)} are not protected." if public else "")
+
+
+def _as_drafted(domain: Domain) -> str:
+    edited = "" if domain.as_drafted else ", or edited by whoever ran it"
+    return f"Bounds and categories were drafted privately, in the claim{edited}."
 
 
 def trust(claim: Guarantee) -> str:

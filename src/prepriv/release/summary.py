@@ -8,9 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from prepriv._text import printable
+from prepriv.adjacency import n_is_public
 from prepriv.columns import Numeric, bounds_in_words
 from prepriv.domain import Domain
-from prepriv.guarantees.in_words import promise
+from prepriv.guarantees.in_words import guesses_in_words, promise
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
@@ -85,15 +86,12 @@ class ReportSummary:
                 f'Always predicting "{printable(most.name)}", the commonest class, would be right about {most} times in 100, '
                 "by the noisy counts that weigh its predictions.",
             )
-        promised = (
-            "No privacy is promised: this run used no noise, or noise for tests that can be reproduced."
-        )
         return ReportSummary(
             (*_predicts(plan.domain), *((said,) if said else ()), *_of_what(report)),
             good,
             () if found is None else tuple(found.fails()),
             tuple(to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE)),
-            (promised if report.guarantee is None else promise(report.guarantee),),
+            _promised(report),
             found,
         )
 
@@ -155,6 +153,48 @@ def _of_target(target: Numeric) -> str:
     )
 
 
+def _promised(report: Report) -> tuple[str, ...]:
+    if report.guarantee is None:
+        return ("No privacy is promised: this run used no noise, or noise for tests that can be reproduced.",)
+    whole = cap_in_words(report)
+    return (promise(report.guarantee, seen_with(report)), *([whole] if whole else []))
+
+
+def seen_with(report: Report) -> str:
+    """What an attacker sees of all that the claim of a report covers."""
+    scored = report.measured is not None and report.measured.whole is not None
+    more = (["its score"] if scored else []) + (["its draft"] if report.plan.domain.drafts else [])
+    return " and ".join([", ".join(["this model", *more[:-1]]), *more[-1:]])
+
+
+def cap_in_words(report: Report) -> str:
+    """What the whole ledger of a report may ever hold, from its cap: one sentence; "" without a ledger."""
+    receipt = report.receipt or {}
+    said, each = (
+        guesses_in_words(str(receipt.get("cap", ""))),
+        "for each period" in str(receipt.get("cap", "")),
+    )
+    return said and f"Everything that this ledger may ever hold{', of each period' if each else ''}: {said}."
+
+
+def drafted_or_edited(domain: Domain) -> str:
+    """Whether a drafted domain is the one that was drafted, as far as its schema says it."""
+    if domain.as_drafted is None:
+        return "They may have been edited since: the draft holds no hash of them."
+    if domain.as_drafted:
+        return "They are as drafted, by the hash that the schema holds."
+    return "They were edited since."
+
+
+def _set_aside(report: Report) -> int | None:
+    """How many records coins set aside to measure on, where that is public."""
+    measured = report.measured
+    tested = getattr(getattr(measured, "plan", None), "n", None)
+    if measured is None or measured.whole is None or not n_is_public(report.plan.domain.adjacency):
+        return None
+    return tested if isinstance(tested, int) else None
+
+
 def _predicts(domain: Domain) -> Iterator[str]:
     label = f"`{printable(domain.label)}`" if domain.label else "the label"
     if domain.target is not None:
@@ -175,16 +215,28 @@ def _predicts(domain: Domain) -> Iterator[str]:
 
 def _of_what(report: Report) -> Iterator[str]:
     domain, receipt = report.plan.domain, report.receipt or {}
-    rows = f"{report.plan.n:,} declared {'records' if domain.unit is None else f'units (`{printable(domain.unit)}`)'}"
-    if name := receipt.get("dataset"):
-        yield f'It was trained on {rows} of the data set "{printable(name)}", as its ledger calls it.'
+    whose = "records" if domain.unit is None else f"units (`{printable(domain.unit)}`)"
+    of = (
+        f' of the data set "{printable(receipt["dataset"])}", as its ledger calls it'
+        if receipt.get("dataset")
+        else ""
+    )
+    tested = _set_aside(report)
+    if tested is None:
+        yield f"It was trained on {report.plan.n:,} declared {whose}{of}."
     else:
-        yield f"It was trained on {rows}. The data set has no name here, since no ledger was charged."
+        rows = f"{report.plan.n + tested:,} declared {whose}{of}"
+        yield f"Of the {rows}, coins chose {report.plan.n:,} to train on and {tested:,} to measure on."
+    if not of:
+        yield "The data set has no name here, since no ledger was charged."
     named = None if domain.declared_by is None else printable(domain.declared_by)
     if domain.drafts:
         yield "Columns, bounds and classes were drafted privately from the table itself, which the claim covers."
-        yield f"{named or 'Whoever ran it'} may have edited them, and answers for that."
-        return
-    yield f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. prepriv did not read them off the data."
+        yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
+    else:
+        yield (
+            f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
+            "them off the data. Whether someone did before, only they can say."
+        )
     if named is None:
         yield "Nobody is named who answers for them: `declared_by:` in the schema does that."
