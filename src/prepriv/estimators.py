@@ -183,7 +183,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave out no row
-        for what it holds (`dropna`): the number of rows is public.
+        for what it holds (`dropna`): the number of rows is public. Before the first fit, look at `prepriv.validate(domain, X, y)` yourself: labels whose type is
+        not that of the declared classes train on noise alone, which no fit may say.
         """
         domain = self._domain()
         if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
@@ -403,7 +404,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         Notes
         -----
-        Rows that the model was trained on are paid for twice. Proof: docs/proofs/evaluation.md.
+        Rows that the model was trained on are paid for twice, and a UserWarning says where there are as many. Proof: docs/proofs/evaluation.md.
         """
         model = self._fitted()
         stream = as_stream(X)
@@ -417,11 +418,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if stream is not None:
             X, options["source"] = stream, stream.source
         from prepriv.evaluation.evaluate import evaluate
-        from prepriv.evaluation.evaluation_plan import plan_evaluation
+        from prepriv.evaluation.evaluation_plan import as_trained, drowned, plan_evaluation
 
         plan = plan_evaluation(
             model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
         )
+        for why in filter(None, (drowned(plan), as_trained(plan, model))):  # before the charge
+            warnings.warn(why, UserWarning, stacklevel=2)
         ledger = self.ledger if ledger is None else ledger
         return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
 

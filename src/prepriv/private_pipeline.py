@@ -225,6 +225,9 @@ def private(
 
     Notes
     -----
+    Before the first fit, look at `prepriv.validate(domain, X, y)` yourself: it says which labels and cells are not as declared. A fit says nothing
+    about them, and labels that are not declared classes train on noise.
+
     Which way is taken follows from n, epsilon and the declared columns, when the plan is made. All transformers ride on one sketch, so a second
     one costs nothing. `prepriv.private_pipeline.reading` has every way with its price, and says how the answer differs from scikit-learn's.
     Proof: docs/proofs/fitted.md, and that of each step.

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -175,6 +176,19 @@ def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses(tmp_path, monkeyp
     assert Ledger.open(path).remaining().epsilon == pytest.approx(0.05)  # it stays
     with pytest.raises(BudgetExceeded):
         CLF.evaluate(X, Y, ledger=path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [(400, "trained on 400 declared records"), (12, "too few to measure")]
+)
+def test_the_estimator_warns_before_the_charge(tmp_path, rows, said):
+    Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with pytest.raises(UserWarning, match=said):
+            CLF.evaluate(X[:rows], Y[:rows], epsilon=0.1, ledger=tmp_path / "L.db")
+        CLF.evaluate(X[:390], Y[:390], epsilon=1.0)
+    assert Ledger.open(tmp_path / "L.db").entries() == ()
 
 
 def test_the_ledger_of_the_estimator_is_charged_and_the_odometer_counts(tmp_path, monkeypatch):

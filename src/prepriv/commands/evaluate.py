@@ -28,7 +28,7 @@ from prepriv.commands.outputs import paid_output, reserved_file, writable_once
 from prepriv.commands.printing import AsJson, console, print_measured, print_quality
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
-from prepriv.evaluation.evaluation_plan import EvaluationPlan, drowned, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, as_trained, drowned, plan_evaluation
 from prepriv.guarantees.printed import down, exact, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
@@ -127,14 +127,8 @@ def _say_plan(plan: EvaluationPlan) -> None:
 def _say_same(plan: EvaluationPlan, model: Model) -> None:
     """Loudly, before anything is spent: where nothing could be said, and where the test rows may be those of the training, as many
     of which were declared."""
-    if why := drowned(plan):
+    for why in filter(None, (drowned(plan), as_trained(plan, model))):
         console.print(f"WARNING: {why}", soft_wrap=True)
-    if plan.n == model.declared.n:
-        console.print(
-            f"WARNING: the model was trained on {plan.n:,} declared records, and TEST has as many. If they are the same, the score "
-            "says nothing about new records, and they are paid for twice: train with --holdout 0.2 instead",
-            soft_wrap=True,
-        )
 
 
 def _label(domain: Domain, label: str | None) -> str:

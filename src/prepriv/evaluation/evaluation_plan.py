@@ -255,6 +255,16 @@ def drowned(plan: EvaluationPlan) -> str:
     )
 
 
+def as_trained(plan: EvaluationPlan, model: Model) -> str:
+    """A sentence where the test rows may be those of the training, as many of which were declared, or nothing."""
+    if plan.n != model.declared.n:
+        return ""
+    return (
+        f"the model was trained on {plan.n:,} declared records, and there are as many test rows. If they are the same, the score says nothing "
+        "about new records, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"
+    )
+
+
 def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
     """The groups that are declared beside the domain. ValueError unless `by` is a column whose groups are declared once."""
     if by is None:

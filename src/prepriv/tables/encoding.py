@@ -373,7 +373,7 @@ def _used(have: Sequence[str], domain: Domain) -> Sequence[Any]:
         return list(domain.columns)
     # A domain built without names (x0, x1, ...) takes a frame's columns in order.
     if not unnamed(domain) or len(have) != len(domain.columns):
-        raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+        raise BadData(f"the table has no column {missing!r}, which is declared")
     return range(len(have))
 
 

@@ -82,7 +82,7 @@ class Stream(abc.ABC):
         """BadData unless these columns are there. Reads no record."""
         missing = next((name for name in columns if name not in self.names), None)
         if missing is not None:
-            raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+            raise BadData(f"the table has no column {missing!r}, which is declared")
 
     @abc.abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:
