@@ -16,8 +16,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
 
-from prepriv import Budget, Domain, PrivateClassifier
+from prepriv import Budget, Domain, PrivateClassifier, PrivateRegressor
 from prepriv import preprocessing as pre
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Hinge, LeastSquares, Softmax
@@ -59,6 +60,15 @@ def failures(epsilon, excused):
     )
     failed = [f"{r['check_name']}: {r['exception']!r}"[:300] for r in results if r["status"] == "failed"]
     return failed, {r["check_name"] for r in results if r["status"] == "xfail"}, len(results)
+
+
+def test_what_fit_does_not_take_is_refused_with_a_reason_and_no_charge():
+    for estimator in (PrivateClassifier(), PrivateRegressor()):
+        with pytest.raises(TypeError, match="count for more than one"):
+            estimator.fit([[0.0]] * 9, [0] * 9, sample_weight=[1] * 9)
+        with pytest.raises(TypeError, match="does not take groups"):
+            estimator.fit([[0.0]] * 9, [0] * 9, groups=None)
+    assert not has_fit_parameter(estimator, "sample_weight")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -142,6 +142,23 @@ def test_settings_of_a_pipeline_are_chosen_with_the_domain_of_the_model():
     assert f"SelectKBest(k={best.number + 1})" in repr(best.candidate.steps)
 
 
+def test_gaps_that_the_pipeline_does_not_fill_and_parts_that_alone_learn_are_said():
+    bare = make_pipeline(make_column_transformer((StandardScaler(), ["a", "c"])), LogisticRegression())
+    filled = make_pipeline(
+        make_column_transformer((make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"])),
+        LogisticRegression(),
+    )
+    for pipeline, silent in ((bare, False), (filled, True)):
+        read = reading(pipeline, DOMAIN, way="budget")
+        assert silent is not any("middle of the declared bounds" in said for said in read.says)
+        assert silent is not (read.steps[0].name == "ConstantImputer")
+    few = Domain.box(0, 1, features=200, classes=[0, 1], n=60)
+    alone = make_pipeline(SelectKBest(f_classif, k=2), LogisticRegression())
+    with pytest.raises(ValueError, match=r"PrivateClassifier\(domain\)") as told:
+        prepriv.private(alone, few, epsilon=0.1).plan()
+    assert "pay for the rest" not in str(told.value)
+
+
 class Counts(LogisticRegression):
     """Of a third party."""
 

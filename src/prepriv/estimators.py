@@ -156,7 +156,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Steps that count classes, and declared weights of classes in predictions."""
         return (), ()
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Train on private rows.
 
         Parameters
@@ -168,6 +168,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             whatever has `__arrow_c_stream__`.
         y : array or str, (n,)
             The labels. Of a stream the name of its label column; None: the domain's label.
+        **params
+            None is taken.
 
         Returns
         -------
@@ -175,6 +177,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
+        TypeError
+            For sample_weight and any other of params, with the reason.
         ValueError
             With nothing charged, for what is wrong with the settings or the form of X and y.
         LedgerError
@@ -186,6 +190,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         for what it holds (`dropna`): the number of rows is public. Before the first fit, look at `prepriv.validate(domain, X, y)` yourself: labels whose type is
         not that of the declared classes train on noise alone, which no fit may say.
         """
+        for name in params:
+            raise TypeError(
+                f"fit does not take {name}"
+                + (
+                    ": a weight would let one record count for more than one, which the guarantee does not cover. class_weight of the estimator "
+                    "weighs predictions"
+                    if name == "sample_weight"
+                    else ""
+                )
+            )
         domain = self._domain()
         if self.threads is not None and not (type(self.threads) is int and self.threads > 0):
             raise ValueError(f"threads must be None or a whole number above 0; got {shown(self.threads)}")

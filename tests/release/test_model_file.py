@@ -31,6 +31,13 @@ def test_another_model_that_was_paid_for_is_replaced_only_if_that_is_said(tmp_pa
         first.save(tmp_path)
 
 
+def test_a_folder_named_as_the_file_is_refused(tmp_path):
+    model = fitted().model_
+    with pytest.raises(ValueError, match=r"leave out model\.json"):
+        model.save(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_model_without_privacy_is_replaced(tmp_path):
     fitted(epsilon=np.inf).model_.save(tmp_path)
     assert fitted().model_.save(tmp_path).is_file()

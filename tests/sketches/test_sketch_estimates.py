@@ -184,6 +184,7 @@ def test_a_target_is_one_more_column():
     sketch = release_sketch(plan, table, encode_targets(X0, numbers), NoisySession(NoiseSource.for_tests(1)))
     x, y = sketch.encoded(4000)
     assert np.corrcoef(x[:, 0], y)[0, 1] > 0.8 and plan.classes == 1
+    assert "class" not in signal_of(plan)._facts
     assert "label" not in sketch.what
 
 

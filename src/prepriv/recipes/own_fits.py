@@ -70,6 +70,9 @@ NOISY_MEANS = "gaps of all numbers are filled by noisy means"
 _NOISY_MEDIANS = "gaps of all numbers are filled by noisy medians"
 
 
+_MIDDLE = "gaps of numbers become the middle of the declared bounds, since the pipeline fills none"
+
+
 class _NotOwn(ValueError):
     """Why no step of prepriv stands for a transformer with these settings."""
 
@@ -330,6 +333,8 @@ class _OwnReader:
             strategy = next(iter(self.filled), "")
             fill = {"mean": MeanImputer, "median": MedianImputer}.get(strategy)
             constant = float(strategy.removeprefix("constant ")) if strategy.startswith("constant ") else 0.5
+            if not strategy:
+                self.differs.insert(0, _MIDDLE)
             steps.insert(0, ConstantImputer(constant) if fill is None else fill(payment=pay.Budget()))
         if not gaps:  # nothing is filled
             self.differs = [told for told in self.differs if told not in (NOISY_MEANS, _NOISY_MEDIANS)]

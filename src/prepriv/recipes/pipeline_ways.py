@@ -225,7 +225,9 @@ class PipelineWays(StepRule):
         lacking = dict.fromkeys(part.name for part in self.own.parts if part.why)
         if not lacking or self.own.why or self.asked != "auto":
             return ""
-        return f". Without {', '.join(lacking)} steps of prepriv pay for the rest"
+        if len(lacking) == len({part.name for part in self.own.parts}):
+            return f". Without {', '.join(lacking)} nothing is left to keep: use prepriv.Private{'Regressor' if self.target else 'Classifier'}(domain)"
+        return f". Without {', '.join(lacking)}, steps of prepriv pay for the rest"
 
     @property
     def _who(self) -> str:

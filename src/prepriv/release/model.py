@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepriv._arguments import path_of
+from prepriv._arguments import path_of, shown
 from prepriv._arrays import Floats
 from prepriv._kinds import NotImported
 from prepriv._text import printable
@@ -361,10 +361,14 @@ class Model:
         Raises
         ------
         ValueError
-            With nothing written, where another such model is there, and for the ledger of a model that was charged to none.
+            With nothing written, for a folder named model.json, where another such model is there, and for the ledger of a model that was charged to none.
         OSError
             Of the system's class, where the file cannot be written.
         """
+        if Path(folder).name == FILE:
+            raise ValueError(
+                f"folder must be a folder, in which the file is {FILE}; got {shown(str(folder))}: leave out {FILE}"
+            )
         target = Path(folder) / FILE
         check_charged(ledger, self.receipt)
         if not overwrite and target.is_file() and self._is_another(target):

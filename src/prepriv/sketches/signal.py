@@ -97,7 +97,8 @@ class Signal:
     def _facts(self) -> str:
         plan = self.plan
         units = f", {plan.k} rows a unit" if plan.k > 1 else ""
-        return f"{plan.n:,} {self._whose}, {plan.d} columns, {plan.classes} {'class' if plan.classes == 1 else 'classes'}{units}"
+        classes = f", {plan.classes} classes" if plan.classes > 1 else ""  # none of a numeric target
+        return f"{plan.n:,} {self._whose}, {plan.d} columns{classes}{units}"
 
     @property
     def rows_enough(self) -> int:
