@@ -302,6 +302,11 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     out, _ = said(capsys)
     assert "booked at least what this model claims" in out and "ASK BEFORE YOU SIGN" not in out
     assert "1 charge came before: schema draft 1" in out
+    page = Path("paid/report.html").read_text()
+    assert (
+        "The ledger adds plainly: 0.5 + 1 = 1.5 of 9" in page and "sees this model and its draft can" in page
+    )
+    assert "adds plainly" not in Path("silent/report.html").read_text()
     assert run(["report", "half", "--ledger", "other.db"]) == 1
     out, _ = said(capsys)
     assert "charged: the ledger" not in out and "(ε = 0.5 at δ = 1e-06) is not in this ledger" in out

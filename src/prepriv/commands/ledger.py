@@ -227,7 +227,8 @@ def verify(
             for name in (name for name in found if not found[name]):
                 say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
             for name in (name for name in files if not files[name]):
-                say(f"{name}: ok, charges {', '.join(str(one[0]) for one in given[name])} are there")
+                held = ", ".join(str(one[0]) for one in given[name])
+                say(f"{name}: ok, {'charges' if ', ' in held else 'charge'} {held}")
         if any(found.values()) or any(files.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
 

@@ -102,6 +102,7 @@ def _claim(report: Report) -> str:
         measured=report.measured,
         choice=report.model.choice if report.model is not None else None,
         claims=_added_up(report),
+        plainly=_added_plainly(report),
         receipt=report.receipt,
         left_then=rounded_amounts(left_of(report.receipt), left=True),
         whole=cap_in_words(report),
@@ -141,6 +142,22 @@ def _added_up(report: Report) -> list[tuple[str, str, str]]:
             exact(delta),
         ),
     ]
+
+
+def _added_plainly(report: Report) -> str:
+    """How the ledger adds what the claim adds up, of ε: "0.2 + 1 = 1.2 of 2"; "" where it holds other charges, too, or counts otherwise."""
+    receipt = report.receipt or {}
+    (total, cap) = (
+        dict(AMOUNT.findall(str(receipt.get(key, "")))).get("epsilon") for key in ("total", "cap")
+    )
+    *parts, _ = _added_up(report) or [("", "", "")]
+    epsilons = [epsilon for _, epsilon, _ in (*parts[1:], *parts[:1])]
+    if total is None or cap is None or not parts:
+        return ""
+    whole = up(float(total), 4)
+    if up(round(sum(map(float, epsilons)), 9), 4) != whole:  # the ledger holds other charges, too
+        return ""
+    return f"{' + '.join(epsilons)} = {whole} of {up(float(cap), 4)}"
 
 
 def _by_file(theorems: Sequence[str]) -> list[tuple[str, str]]:
