@@ -60,3 +60,17 @@ def test_answers_say_that_they_count_units_one_row_of_each(folder, capsys):
     )
     (folder / "S.yaml").write_text(SCHEMA)
     assert "one row of each" not in said(capsys, "describe", *asked)
+
+
+def test_a_wrong_name_in_the_schema_is_found_by_validate_for_nothing(folder, capsys):
+    (folder / "S.yaml").write_text(SCHEMA.replace("x:", "xx_measured:").replace("name: y", "name: whoo"))
+    assert run(["validate", "t.csv", "--schema", "S.yaml"]) == 2
+    err = capsys.readouterr().err
+    assert "no column 'whoo'" in err and "'who'" in err
+    assert run(["train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "t"]) == 2
+    err = capsys.readouterr().err  # where the first line may be a record, none of its cells is quoted
+    assert "prepriv validate" in err and "'who'" not in err
+
+
+def test_edits_that_a_record_decides_are_not_free(folder, capsys):
+    assert "no record may decide an edit" in said(capsys, "validate", "t.csv", "--schema", "S.yaml")

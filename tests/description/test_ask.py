@@ -15,7 +15,7 @@ import prepriv
 from prepriv import Categorical, Domain, Numeric, Text
 from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
-from prepriv.description.answers import release_pieces, released_answers
+from prepriv.description.answers import expected_half, release_pieces, released_answers
 from prepriv.description.ask import ask_in_private, unread_table
 from prepriv.description.asked import QUESTION_KINDS, Asked, plan_questions
 from prepriv.description.estimates import (
@@ -399,3 +399,20 @@ def test_the_command_prices_asks_and_writes(tmp_path, capsys):
     assert said["answers"]["histogram(y)"]["b"]["value"] < 100 and len(said["releases"]) == 3
     assert run([*words, "--out", f"{tmp_path}/a.json"]) == 2  # what was paid for is not replaced
     assert run([*words[:2], "mean(town)", *words[5:]]) == 2
+
+
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+def test_what_a_price_says_to_expect_is_what_comes(adjacency):
+    n = 20_000
+    columns = {"pay": Numeric(0, 1000), "sex": Categorical(["f", "m"])}
+    asked = ["mean(pay)", "sum(pay)", "histogram(sex)", "histogram(pay)"]
+    plan = plan_questions(columns, asked, epsilon=1.0, n=n, adjacency=adjacency)
+    table = pd.DataFrame({"pay": np.full(n, 1000.0), "sex": ["f"] * n})
+    found = prepriv.ask(table, columns, asked, epsilon=1.0, n=n, adjacency=adjacency)
+    answers = [found["mean(pay)"], found["sum(pay)"], found["histogram(sex)"]["f"]]
+    for question, answer in zip(plan.questions, answers):
+        half, unit = expected_half(plan, question)
+        assert unit == "number" and half == pytest.approx(answer.error, rel=0.1)
+    assert expected_half(plan, Asked.of("histogram(pay)"))[0] > 0
+    grouped = plan_questions(columns, ["mean(pay) by sex", "median(pay)"], epsilon=1.0, n=n)
+    assert [expected_half(grouped, q) for q in grouped.questions] == [None, None]

@@ -152,3 +152,13 @@ def test_where_a_ledger_cannot_be_is_said_in_full(tmp_path, run, monkeypatch):
     assert shown.exit_code == 5 and shown.output == "prepriv: bank.csv: file is not a database\n"
     assert run("verify", "bank.csv").output == "bank.csv: file is not a database\n"
     assert [p.name for p in tmp_path.iterdir()] == ["bank.csv"]
+
+
+def test_a_new_ledger_says_what_its_cap_is_as_mu(tmp_path, run):
+    from prepriv.guarantees.gaussian import gdp_epsilon
+
+    made = run("create", tmp_path / "l.db", "--dataset", "x", "--epsilon", "3", "--delta", "1e-5").stdout
+    mu = float(made.split("--mu ")[1].split()[0])
+    assert "--unit gdp" in made and 2.99 < gdp_epsilon(mu, 1e-5) <= 3
+    made = run("create", tmp_path / "g.db", "--dataset", "x", "--unit", "gdp", "--mu", str(mu)).stdout
+    assert "--unit gdp" not in made

@@ -8,11 +8,14 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import prepriv
 from prepriv import Domain
 from prepriv.cli import run
 from prepriv.guarantees import gdp_mu
+from prepriv.learners import GradientDescent, Logistic
 from prepriv.recipes.worth import WORTH, per_column, worth_at
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +75,6 @@ def test_the_records_that_a_recall_needs_give_an_interval_of_ten_points():
     from prepriv.commands.plan import recall_in_words
     from prepriv.evaluation.evaluation_plan import plan_evaluation
     from prepriv.evaluation.intervals import share
-    from prepriv.learners import GradientDescent, Logistic
 
     domain = Domain.box(0, 1, 2, ["a", "b"], n=20_000)
     for epsilon in (0.5, 1.0):
@@ -82,3 +84,25 @@ def test_the_records_that_a_recall_needs_give_an_interval_of_ten_points():
         noise = plan_evaluation(domain, n=4000, epsilon=epsilon, delta=1e-5).noise
         found = share("recall", [rows / 2], [rows / 2], noise)
         assert 0.09 < found.high - 0.5 < 0.11 and 0.09 < 0.5 - found.low < 0.11
+
+
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+def test_what_a_holdout_will_know_is_in_the_units_of_the_score(adjacency):
+    from prepriv.commands.plan import score_in_words
+    from prepriv.evaluation.evaluation_plan import plan_evaluation
+    from prepriv.evaluation.result import PrivateEvaluation
+
+    def said(n, share=0.2, **told):
+        domain = Domain.box(0, 1, 2, n=n, adjacency=adjacency, **told)
+        plan = prepriv.make_plan(domain, [], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+        words = score_in_words(plan, share)
+        return words, plan_evaluation(domain.with_n(round(share * n)), n=round(share * n), epsilon=1.0)
+
+    words, made = said(10_000, classes=["a", "b"])
+    rows = {name: np.array([1000.0, 1000.0]) for name in made.releases}
+    measured = PrivateEvaluation(made, {"accuracy": rows["accuracy"]}, True).all_rows._accuracy()[0]
+    points = float(words.split("± ")[1].split()[0])
+    assert points == pytest.approx(50 * (measured.high - measured.low), rel=0.05)
+    assert "too few" in said(30, classes=["a", "b"])[0]
+    with pytest.raises(ValueError, match="holdout"):
+        said(30, 2.0, classes=["a", "b"])

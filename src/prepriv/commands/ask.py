@@ -22,8 +22,10 @@ from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
 from prepriv.commands.printing import AsJson, console, print_spent, print_table
+from prepriv.description.answers import expected_half
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
+from prepriv.description.estimates import short_number
 from prepriv.guarantees.printed import percent
 
 
@@ -56,6 +58,7 @@ def ask(
         raise Stop(f"--out must end in .json; got {out.name}")
     _show_prices(plan)
     if price:
+        _show_expected(plan)
         return
     say_drafted(domain, ledger)
     came = Came()
@@ -80,6 +83,17 @@ def _check_out(out: Path) -> None:
 def _show_prices(plan: AskedPlan) -> None:
     lines = [(what, percent(share), f"{noise:.3g}") for what, share, noise in plan.prices()]
     print_table("What is released, each once", ("release", "share of the budget", "noise multiplier"), lines)
+
+
+def _show_expected(plan: AskedPlan) -> None:
+    """Half of each interval, where declared facts decide it."""
+    lines = []
+    for question in plan.questions:
+        found = expected_half(plan, question)
+        unit = "" if found is None or found[1] == "number" else f" {found[1]}"
+        told = "depends on the values" if found is None else f"± {short_number(found[0])}{unit}"
+        lines.append((str(question), told))
+    print_table("Half of the 95 % interval to expect, for a table without gaps", ("question", ""), lines)
 
 
 def _show(found: Answers) -> None:

@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 bad input, 3 budget exceeded, 4 ledger unavailable, 5 ledg
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -16,6 +17,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from prepriv.commands.exits import print_json, say
+from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
 from prepriv.ledger.currency import CURRENCIES, Quanta, amount_in_words, decimals
@@ -97,6 +99,15 @@ def create(
                 "delta 0 leaves room for plans of pure differential privacy only: every plan of `prepriv train` "
                 "has a delta above 0 and will be refused"
             )
+        elif ledger.header.unit == "basic" and epsilon is not None and delta is not None:
+            say(_as_mu(float(epsilon), float(delta)))
+
+
+def _as_mu(epsilon: float, delta: float) -> str:
+    """What the cap is as one on mu, rounded down."""
+    mu = math.floor(1e4 * gdp_mu(epsilon, delta)) / 1e4 if delta < 1 and epsilon < math.inf else 0.0
+    cap = f" The cap of epsilon {epsilon:g}, delta {delta:g} is --mu {mu:g} there." if mu > 0 else ""
+    return f"this ledger adds up epsilons. With --unit gdp more runs fit, because it adds up mu squared.{cap}"
 
 
 @app.command()

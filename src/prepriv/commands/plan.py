@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
 from prepriv import payment as pay
+from prepriv._arguments import number
 from prepriv._progress import waiting
+from prepriv.adjacency import n_is_public
 from prepriv.commands.common import load, read_columns
 from prepriv.commands.data import DeltaOption, RowsOption, declared_number
 from prepriv.commands.exits import Stop, print_json
@@ -44,6 +47,7 @@ from prepriv.runs.public import check_public
 from prepriv.schemas.schema import Schema
 from prepriv.tables.encoding import encode
 from prepriv.tables.stream import Stream
+from prepriv.tables.written import span_of
 
 LearnerOption = Annotated[
     str | None,
@@ -139,6 +143,12 @@ def plan(
             help="In place of --epsilon: compare these budgets, such as 0.1,0.5,1,2,4. Prints what each promises, its noise, and what it was worth on tables we measured."
         ),
     ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            help="Also print how well `train --holdout` with this share of the records would know its score."
+        ),
+    ] = None,
 ) -> None:
     """Price every step in each way to pay. Reads no private data."""
     check_plot(plot)
@@ -152,6 +162,7 @@ def plan(
             ("--class-weight", class_weight),
             ("--threshold", threshold),
             ("--epsilons", epsilons),
+            ("--holdout", holdout),
         ):
             if given is not None:
                 raise Stop(
@@ -179,11 +190,14 @@ def plan(
             print_json({"epsilons": [line.to_json() for line in lines]})
         return
     frozen = made(epsilon)
+    expected = None if holdout is None else score_in_words(frozen, holdout)
     whole = with_drafts(frozen.guarantee, frozen.domain, frozen.delta, frozen.n)
     print_guarantee(frozen, frozen.private, whole)
     show_learner(frozen)
     if weighed := decision_in_words(frozen.class_weight, frozen.domain.classes):
         console.print(weighed, soft_wrap=True)
+    if expected is not None:
+        console.print(expected, soft_wrap=not console.is_terminal)
     table: list[Price] = []
     if frozen.private:
         steps = [p.step for p in frozen.steps]
@@ -280,6 +294,38 @@ def recall_in_words(plans: Sequence[Plan]) -> str:
     )
 
 
+def score_in_words(plan: Plan, share: float) -> str:
+    """Half of the interval of a score of a holdout, from declared facts alone: that of a model which is right half of the time, or off by
+    half of what counts, which is the widest. ValueError for a share that is not in (0, 1)."""
+    from prepriv.evaluation.evaluation_plan import plan_evaluation
+    from prepriv.evaluation.intervals import share as share_in
+    from prepriv.evaluation.intervals import share_of_n
+
+    rows = max(round(number("holdout", share, above=0.0, below=1.0) * plan.n), 1)
+    counted = f"{rows:,} {'records' if plan.domain.unit is None else 'units'}"
+    made = plan_evaluation(plan.domain, n=rows, epsilon=plan.epsilon, delta=plan.delta)
+    half = np.full(2, rows / 2)
+    found = (
+        share_of_n("", half, rows, made.noise)
+        if n_is_public(plan.domain.adjacency)
+        else share_in("", half[:1], half[1:], made.noise)
+    )
+    off = math.inf if found.low is None or found.high is None else (found.high - found.low) / 2
+    if off >= _NOTHING_KNOWN:
+        return f"--holdout {share:g}: about {counted} are too few beside the noise to measure a score"
+    target = plan.domain.target
+    if target is None:
+        told = f"the accuracy would be known to ± {100 * off:.2g} points or better"
+    else:
+        bound, unit = made.error_bound or 0.0, span_of(target.written)
+        unit = "" if unit == "number" else f" {unit}"
+        told = (
+            f"the mean absolute error would be known to ± {off * bound:.2g}{unit} or better, where errors above {bound:.3g}{unit} count as "
+            f"{bound:.3g}"
+        )
+    return f"--holdout {share:g}: of about {counted} that are set aside, {told}"
+
+
 def show_compared(lines: Sequence[Compared]) -> None:
     """The table, and what its columns mean."""
     rows = []
@@ -319,6 +365,7 @@ def show_compared(lines: Sequence[Compared]) -> None:
 
 
 _MOST_BUDGETS = 20
+_NOTHING_KNOWN = 0.5  # half of an interval that is the whole scale
 _HELD_OUT, _POINTS = 0.2, 0.1  # of the table, and how far from the recall the ends of its interval may be
 _READING = (
     "attacker right: of 100 guesses about one record, at most so many are right; a coin has 50. With a private draft of the schema, of both.",

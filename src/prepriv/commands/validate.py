@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -24,6 +26,9 @@ from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.encoding import read_whole
 from prepriv.tables.inspect import FAULTS
+from prepriv.tables.readers import BadData
+
+_ALIKE = 0.7  # of two names, from 0 to 1, as difflib counts
 
 
 def validate(
@@ -40,7 +45,9 @@ def validate(
     declared = load(schema, drafts=True)
     say_other_rows(declared, rows)
     wanted = [*declared.columns, declared.label.name, *([declared.unit] if declared.unit else [])]
-    raw = read_whole(opened(data, query), wanted)
+    stream = opened(data, query)
+    _check_names(data, wanted, stream.names)
+    raw = read_whole(stream, wanted)
     frozen = None
     steps = declared.steps if isinstance(declared.steps, list) else []
     if any(isinstance(step, dict) and step.get("pay") == pay.Sensitivity.way for step in steps):
@@ -77,3 +84,13 @@ def validate(
     )
     for step, condition, good in found.conditions:
         console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)
+
+
+def _check_names(data: str, wanted: Sequence[str], have: Sequence[str]) -> None:
+    """BadData, for the curator, that names the column which is nearest to a declared one that is missing. Elsewhere no name of a header
+    line is quoted, because it could be a cell."""
+    for name in wanted:
+        if name not in have and (near := get_close_matches(name, have, 1, _ALIKE)):
+            raise BadData(
+                f"{data} has no column {name!r}, which the schema declares; the nearest is {near[0]!r}"
+            )

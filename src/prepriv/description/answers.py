@@ -84,10 +84,34 @@ class _Groups:
     at: NDArray[np.int64]
 
 
+def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
+    """(half of the 95 % interval, how it is written), before a record is read: of a table without gaps, as wide as any values make it.
+
+    None where the values or the sizes of groups decide it: quantiles, spreads, covariances, means by group.
+    """
+    asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
+    if piece is None:
+        return 0.0, "number"
+    if piece[0] in ("counts", "bins"):
+        return SURE * asker.count_noise(piece), "number"
+    if piece[0] != "moments" or question.by is not None or question.kind not in ("mean", "sum"):
+        return None
+    column, weights = plan.domain.columns[question.columns[0]], asker.weights(None)
+    assert isinstance(column, Numeric)
+    n = float(plan.look.n)
+    halves = []
+    for u in (-1.0, 1.0):  # all cells at one bound: the mean's interval is widest there
+        asker.noisy[piece] = np.array([[weights[0] * n, u * n, weights[1] * n / 2]])
+        found = asker._of_moments(question, 0, asker.noisy[piece][0], piece, column)
+        halves.append(found.error)
+    unit = span_of(column.written) if question.kind == "mean" else "number"
+    return (max(halves), unit) if math.isfinite(halves[0]) else None
+
+
 class Asker:
     """Draws each piece of a plan once, and answers questions by them."""
 
-    def __init__(self, plan: AskedPlan, rows: Table, session: Session) -> None:
+    def __init__(self, plan: AskedPlan, rows: Any, session: Any) -> None:
         self.plan, self.rows, self.session = plan, rows, session
         self.columns, self.look = plan.domain.columns, plan.look
         self.noisy: dict[Piece, Any] = {}

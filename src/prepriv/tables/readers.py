@@ -158,7 +158,10 @@ def check_columns(
 
 def names_of(have: Sequence[str]) -> str:
     """How many columns there are, and how they are named; never a name, which could be a cell."""
-    return f"it has {len(have)} columns, named as its header line has them, capitals and spaces too"
+    return (
+        f"it has {len(have)} columns, named as its header line has them, capitals and spaces too; `prepriv validate` finds a "
+        "wrong name before a charge, and says which column is nearest"
+    )
 
 
 def wrong_header(names: Sequence[str]) -> str:
