@@ -276,7 +276,7 @@ class Domain:
     def _check_unit(self) -> None:
         if self.unit is None or self.rows_per_unit is None:
             raise ValueError(
-                "declare unit and rows_per_unit together: whose row it is, and how many are read"
+                "declare unit and rows_per_unit together: whose row it is, and how many are read; rows_per_unit: 1 reads one row of each"
             )
         settle(self, rows_per_unit=integer("rows_per_unit", self.rows_per_unit, at_most=MOST_ROWS))
         if check_unit(self.unit) in self.columns or self.unit == self.label:

@@ -74,3 +74,27 @@ def test_a_wrong_name_in_the_schema_is_found_by_validate_for_nothing(folder, cap
 
 def test_edits_that_a_record_decides_are_not_free(folder, capsys):
     assert "no record may decide an edit" in said(capsys, "validate", "t.csv", "--schema", "S.yaml")
+
+
+def test_half_a_unit_names_the_cure(folder, capsys):
+    (folder / "S.yaml").write_text(SCHEMA + "unit: who\n")
+    assert run(["plan", "S.yaml"]) == 2 and "rows_per_unit: 1" in capsys.readouterr().err
+    assert run(["schema", "init", "t.csv", "--unit", "who"]) == 2
+    assert "--rows-per-unit 1" in capsys.readouterr().err
+
+
+def test_a_plan_says_what_a_column_of_texts_costs(folder, capsys):
+    text = SCHEMA + "  who: {type: text, features: 64}\n"
+    (folder / "S.yaml").write_text(text)
+    told = said(capsys, "plan", "S.yaml")
+    with_it, without = (float(part.split()[0]) for part in told.split("n·µ/d is ")[1].split(" with it and "))
+    assert "64 of the 65 encoded columns" in told and without == pytest.approx(65 * with_it, rel=0.01)
+    (folder / "S.yaml").write_text(SCHEMA)
+    assert "column of texts" not in said(capsys, "plan", "S.yaml")
+
+
+def test_weighed_predictions_stand_beside_their_probabilities(folder, capsys):
+    asked = ["t.csv", "--schema", "S.yaml", "--epsilon", "20"]
+    said(capsys, "train", *asked, "--out", "m")
+    assert said(capsys, "predict", "m", "t.csv").split()[0] == "prediction"
+    assert "prediction,p(no),p(yes)" in said(capsys, "predict", "m", "t.csv", "--class-weight", "{yes: 5}")

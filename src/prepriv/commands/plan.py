@@ -15,6 +15,7 @@ from prepriv import payment as pay
 from prepriv._arguments import number
 from prepriv._progress import waiting
 from prepriv.adjacency import n_is_public
+from prepriv.columns import Text
 from prepriv.commands.common import load, read_columns
 from prepriv.commands.data import DeltaOption, RowsOption, declared_number
 from prepriv.commands.exits import Stop, print_json
@@ -196,6 +197,8 @@ def plan(
     show_learner(frozen)
     if weighed := decision_in_words(frozen.class_weight, frozen.domain.classes):
         console.print(weighed, soft_wrap=True)
+    for sentence in texts_in_words(frozen):
+        console.print(sentence, soft_wrap=not console.is_terminal)
     if expected is not None:
         console.print(expected, soft_wrap=not console.is_terminal)
     table: list[Price] = []
@@ -292,6 +295,22 @@ def recall_in_words(plans: Sequence[Plan]) -> str:
         "recall: accuracy hides a rare class. With --holdout 0.2 its recall is known to 10 points if the table has about so many "
         f"records of it: {', '.join(needed)}."
     )
+
+
+def texts_in_words(plan: Plan) -> list[str]:
+    """What each column of texts costs in signal, and why: a sentence each."""
+    domain, out = plan.domain, list[str]()
+    if not plan.private or domain.is_ball:
+        return out
+    d = domain.space.d
+    signal = per_column(domain, n=plan.n, epsilon=plan.epsilon, delta=plan.delta)
+    for name, column in domain.columns.items():
+        if isinstance(column, Text) and d > column.features:
+            out.append(
+                f"{name!r} is a column of texts, {column.features:,} of the {d:,} encoded columns, and each of them is trained with noise: "
+                f"n·µ/d is {signal:.3g} with it and {signal * d / (d - column.features):.3g} without"
+            )
+    return out
 
 
 def score_in_words(plan: Plan, share: float) -> str:

@@ -38,7 +38,10 @@ def predict(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
     data: Annotated[Path, typer.Argument(help="Raw rows: CSV or Parquet with the declared columns.")],
     out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of to standard output.")] = None,
-    proba: Annotated[bool, typer.Option(help="Also write the probability of each class.")] = False,
+    proba: Annotated[
+        bool,
+        typer.Option(help="Also write the probability of each class; always, where classes are weighed."),
+    ] = False,
     class_weight: Annotated[
         str | None,
         typer.Option(
@@ -69,6 +72,7 @@ def predict(
         return
     with private_data_open():
         probabilities = released.predict_proba(rows)
+    proba = proba or weights is not None  # of weighed classes the predicted one need not be the most probable
     classes = released.domain.classes
     decided = (probabilities if weights is None else probabilities * weights).argmax(axis=1)
     if as_json:

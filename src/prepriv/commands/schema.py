@@ -86,7 +86,8 @@ def schema_init(
         _check_out(out)
     if (unit is None) != (rows_per_unit is None):
         raise Stop(
-            "--unit and --rows-per-unit go together: they say whose row it is, and how many rows of a person are read"
+            "--unit and --rows-per-unit go together: they say whose row it is, and how many rows of a person are read. "
+            "--rows-per-unit 1 reads one of each"
         )
     if epsilon is not None:
         if rows is None:

@@ -144,7 +144,7 @@ def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:
 def _of_target(target: Numeric) -> str:
     """What is predicted, and between which bounds: of dates as dates."""
     what = "a time" if target.written == "time" else "a date" if target.written in DATES else "a number"
-    said = f"{what} from {bounds_in_words(target)}{', learned as its logarithm' if target.log else ''}"
+    said = f"{what} from {bounds_in_words(target)}{', learned as its logarithm, so that a prediction is a median' if target.log else ''}"
     unit = span_of(target.written)
     return (
         said

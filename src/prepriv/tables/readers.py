@@ -152,16 +152,16 @@ def check_columns(
             )
         if name not in have:
             hint = wrong_header(have) if text else ""
-            hint = hint or f"the schema and the table differ: {names_of(have)}"
+            hint = hint or f"the schema and the table differ: {names_of(have)}; {_FOUND}"
             raise BadData(f"{path} has no column {name!r}; {hint}")
+
+
+_FOUND = "`prepriv validate` finds a wrong name before a charge, and says which column is nearest"
 
 
 def names_of(have: Sequence[str]) -> str:
     """How many columns there are, and how they are named; never a name, which could be a cell."""
-    return (
-        f"it has {len(have)} columns, named as its header line has them, capitals and spaces too; `prepriv validate` finds a "
-        "wrong name before a charge, and says which column is nearest"
-    )
+    return f"it has {len(have)} columns, named as its header line has them, capitals and spaces too"
 
 
 def wrong_header(names: Sequence[str]) -> str:
