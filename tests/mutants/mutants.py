@@ -94,6 +94,14 @@ _OLDER = (
         ("tests/release/test_to_sklearn.py",),
     ),
     Mutant(
+        "classes in declared order for scikit-learn",
+        "train/serve skew: the class of a score",
+        "integrations/to_sklearn.py",
+        "order = ascending(domain.classes)",
+        "order = list(range(len(domain.classes)))",
+        ("tests/release/test_to_sklearn.py",),
+    ),
+    Mutant(
         "a regression in half its range for scikit-learn",
         "train/serve skew: units of the target",
         "integrations/to_sklearn.py",

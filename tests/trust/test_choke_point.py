@@ -122,6 +122,7 @@ TALK = {
         "runs/odometer.py",
         "runs/admit.py",
         "recipes/automatic.py",  # of declared numbers
+        "recipes/pipeline_ways.py",  # the same
         "description/sketch.py",  # the same
         "plans/plan.py",  # the same
     ),

@@ -58,7 +58,7 @@ _SOLVING = frozenset(
 """Parameters that say how scikit-learn comes to its answer, not what the answer is: ours comes to it by noisy steps."""
 _NO_SETTING = "private descent has no such setting"
 _STRENGTH = (
-    "it is the strength of a penalty, which private training does not have, since its noise and its few steps already keep weights small. "
+    "{key} is the strength of a penalty, which private training does not have, since its noise and its few steps already keep weights small. "
     "A strength that was tuned without noise would not fit"
 )
 _WHY: Mapping[str, str] = {
@@ -117,7 +117,7 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
             continue
         default = "l2" if key == "penalty" else defaults[key]
         raise ValueError(
-            f"{name}({key}={value!r}): {_WHY.get(key, _NO_SETTING)}. "
+            f"{name}({key}={value!r}): {_WHY.get(key, _NO_SETTING).format(key=key)}. "
             f"{'pipeline' if path else 'estimator'}.set_params({path}{key}={default!r}) sets it to its default"
         )
     if without_effect:
