@@ -14,7 +14,8 @@ from prepriv.cli import run
 from prepriv.commands.charged import charge_problems
 from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.learners import GradientDescent, Logistic
-from prepriv.ledger import Ledger
+from prepriv.ledger import Ledger, Noted
+from prepriv.ledger.noted import MOST_NOTE
 from prepriv.periods import Periods
 
 LEARNER = GradientDescent(Logistic(), steps=2)
@@ -194,6 +195,19 @@ def test_a_score_left_out_of_a_page_is_named(measured, capsys):
     )
     assert run(["report", str(measured / "m"), "--verify", str(page)]) == 0
     assert "no score stands on this page" in capsys.readouterr().out
+
+
+def test_a_score_left_out_is_named_where_the_note_of_its_charge_was_cut(tmp_path, capsys):
+    """A long `--note` leaves no place for the measures in it."""
+    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    account = Noted(tmp_path / "L.db", note="n" * MOST_NOTE)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, ledger=account, holdout=0.5, threads=1)
+    clf.fit(ROWS, LABELS).model_.save(tmp_path / "m", ledger=account)
+    assert run(["report", str(tmp_path / "m"), "--html", str(tmp_path / "page.html")]) == 0
+    code, out = verified(tmp_path, tmp_path / "page.html", capsys)
+    assert code == 8 and "row 1 paid for" in out.strip().split("\n")[-1]
+    assert Ledger.open(tmp_path / "L.db").entries()[0].note.count("train") == 0
 
 
 def test_a_measure_left_out_of_a_page_was_charged(measured):

@@ -75,12 +75,18 @@ def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:
     entries = Ledger.open(place).entries()
     row = next(entry for entry in entries if entry.sequence == model.receipt["sequence"])
     asked = _other_drafts(entries, model)
-    if page is not None and page.measured is None and (charged := _MEASURED.search(row.note)) is not None:
-        asked.insert(
-            0,
-            f"why the page shows no score: row {row.sequence} paid for one ({charged[1]}). Ask for the page with it",
-        )
-    return asked
+    # by the hash: the note of a charge is cut where it is long. A choice among candidates is charged as a whole, too
+    if (
+        page is None
+        or page.measured is not None
+        or model.choice is not None
+        or row.plan_hash == model.declared.hash
+    ):
+        return asked
+    charged = _MEASURED.search(row.note)
+    what = f"one ({charged[1]})" if charged is not None else f"more than this model ({row.note})"
+    said = f"why the page shows no score: row {row.sequence} paid for {what}. Ask for the page with it"
+    return [said, *asked]
 
 
 def told_of_charge(place: str, model: Model) -> list[str]:
@@ -90,20 +96,16 @@ def told_of_charge(place: str, model: Model) -> list[str]:
     book = Ledger.open(place)
     rows = book.entries()
     row = next(entry for entry in rows if entry.sequence == model.receipt["sequence"])
-    before = {
-        entry.plan_uid: _kind(entry)
-        for entry in rows
-        if entry.kind == "charged" and entry.sequence < row.sequence and entry.plan_uid != row.plan_uid
-    }
-    later = {entry.plan_uid for entry in rows if entry.kind == "charged" and entry.sequence > row.sequence}
+    others = [entry for entry in rows if entry.kind == "charged" and entry.plan_uid != row.plan_uid]
+    before = [entry for entry in others if entry.sequence < row.sequence]
+    later = [entry for entry in others if entry.sequence > row.sequence]
     lines = [
         f'row {row.sequence} of the data set "{book.header.dataset_id}", charged on {row.day} (UTC): the ledger says so, and its hashes '
         "do not cover the day",
-        f"in this copy of the ledger {_charges(len(later))} came later",
+        f"in this copy of the ledger {_charges(later, 'came later')}",
     ]
     if before:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Counter(before.values()).items()))
-        lines.append(f"{_charges(len(before))} came before: {kinds}. Ask what was chosen from them")
+        lines.append(f"{_charges(before, 'came before')}. Ask what was chosen from them")
     unit, cap = book.header.unit, book.header.cap
     whole = guesses_in_words(amount_in_words(unit, cap))
     if not book.header.periods:
@@ -116,8 +118,14 @@ def told_of_charge(place: str, model: Model) -> list[str]:
     return [*lines, f"everything that this ledger may ever hold{each}: {whole}"]
 
 
-def _charges(count: int) -> str:
-    return f"{count or 'no'} charge{'' if count in (0, 1) else 's'}"
+def _charges(entries: Sequence[Entry], when: str) -> str:
+    """How many runs were charged, and for what: a run that is charged to several periods is one."""
+    kinds = Counter({entry.plan_uid: _kind(entry) for entry in entries}.values())
+    count = kinds.total()
+    said = f"{count or 'no'} charge{'' if count < 2 else 's'} {when}"
+    return (
+        f"{said}: {', '.join(f'{kind} {times}' for kind, times in sorted(kinds.items()))}" if kinds else said
+    )
 
 
 def _kind(entry: Entry) -> str:
