@@ -127,25 +127,25 @@ def test_what_is_said_depends_on_no_record():
     assert str(plan.needs) in made.text()
 
 
-def test_a_skewed_number_is_drafted_wide_or_says_how_many_records_were_not_seen():
-    """4,000 stays of exponential length at ε = 0.2: bounds 4 and 6.3 left 76 % outside, and "about 200" was said."""
+def test_a_skewed_number_is_drafted_wide_and_says_how_many_records_were_not_seen():
+    """4,000 stays of exponential length at ε = 0.2: 53 to 84 % lay outside the bounds, and "about 200" was said."""
     stays = np.random.default_rng(0).exponential(5.0, N)
-    rows = pa.table({"a": stays, **{c: ["u", "v"] * (N // 2) for c in "bcdefghy"}})
+    rows = pa.table({**{c: ["u", "v"] * (N // 2) for c in "bcde"}, "y": stays})
     plan = plan_draft(list(rows.column_names), label="y", n=N, epsilon=0.2, delta=1e-6)
-    drawn = 0
-    for seed in range(12):
+    outside = []
+    for seed in range(16):
         made = release_draft(plan, rows, NoisySession(NoiseSource.for_tests(seed)))
-        if "a" not in made.columns:
+        if made.target is None:
             continue
-        drawn += 1
-        low, high = made.columns["a"].low, made.columns["a"].high
-        outside = float(((stays < low) | (stays > high)).mean())
-        assert outside < 0.5
-        if outside > 0.3:
-            said = made.guesses["a"]
+        outside.append(float(((stays < made.target.low) | (stays > made.target.high)).mean()))
+        if outside[-1] > 0.1:
+            said = made.guesses["y"]
+            low, high = map(float, re.search(r"range ([\d.]+) to ([\d.]+) ", said).groups())
+            most = float(re.search(r"up to ([\d,]+) records", said)[1].replace(",", ""))
             assert "declare bounds yourself" in said and any(line.endswith(said) for line in made.told())
-            assert int(re.search(r"up to ([\d,]+) records", said)[1].replace(",", "")) >= outside * N
-    assert drawn >= 6
+            assert most >= 0.9 * ((stays < low) | (stays > high)).sum()
+    # Before, no draft left less than 27 % outside.
+    assert len(outside) >= 8 and np.quantile(outside, 0.75) < 0.2
 
 
 def test_where_the_whole_range_is_seen_the_bounds_are_sought_in_it_alone():
@@ -155,7 +155,7 @@ def test_where_the_whole_range_is_seen_the_bounds_are_sought_in_it_alone():
     assert _coarse(counts, np.array([eight, eight + 1]), 20.0, 4000) == ((8.0, 32.0), "")
     counts[eight + 1], counts[ZERO] = 300, 500  # not taken for seen, and above the noise
     (low, high), said = _coarse(counts, np.array([eight]), 100.0, 4000)
-    assert (low, high) == (0.0, 64.0) and "8 to 16" in said and "up to 1,346 records" in said
+    assert (low, high) == (0.0, 64.0) and "8 to 16" in said and "up to 1,300 records" in said
 
 
 @pytest.mark.parametrize("adjacency", BOTH)

@@ -57,6 +57,7 @@ _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at 
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
 _UNSURE = 0.2  # of the records: if so many may not have been seen, the draft says so
+_AT_MOST = 3.0  # deviations of noise, for what is said to be the most: counts that stood out are too large on average
 _SURELY = 2.0  # deviations of noise: what numbers that were not seen stand out by
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
@@ -524,15 +525,15 @@ def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tup
     where its count is above two.
     """
     low, high = int(used[0]), int(used[-1])
-    seen = float(noisy[used].sum()) + max(float(noisy[GAP]), 0.0) + max(float(noisy[TEXT]), 0.0)
-    error = _SURELY * noise * math.sqrt(len(used) + 2)
+    others = [float(count) for count in (noisy[GAP], noisy[TEXT]) if count > _SURELY * noise]
+    seen, deviation = float(noisy[used].sum()) + math.fsum(others), noise * math.sqrt(len(used) + len(others))
     range_seen = ends(low)[0], ends(high)[1]
-    most = min(n, round(n - seen + error))
+    most = min(n, round(n - seen + _AT_MOST * deviation))
     said = (
         f"only the range {range_seen[0]:g} to {range_seen[1]:g} was seen above the noise; up to {most:,} records may lie outside it, where "
         "the bounds are a guess: declare bounds yourself"
     )
-    if n - seen <= MOST_BEYOND * n + error:
+    if n - seen <= MOST_BEYOND * n + _SURELY * deviation:
         return range_seen, said if most > _UNSURE * n else ""
 
     def outward(at: int, step: int) -> int:
