@@ -1,7 +1,6 @@
 """A sketch beside AIM and MST on eight columns of Adult, coded: mean total variation of all two-way tables, and of those with the label.
 
-Add-or-remove-one, as the peers have it; δ = 1e-6; one run each. AIM with fewer rounds and iterations than by default (2 a column, 150) and a
-model of 1 MB. The peers run in a Python of their own, with the mechanisms of their repository (github.com/ryan112358/private-pgm).
+Add-or-remove-one, as the peers have it; δ = 1e-6; one run each. --aim gives AIM fewer rounds and iterations and a smaller model than by default. The peers run in a Python of their own, with the mechanisms of their repository (github.com/ryan112358/private-pgm).
 
     python benchmarks/sketch_peers.py --data FOLDER [--peer PYTHON --source CHECKOUT] [--epsilons 0.1,1]
 """
@@ -34,7 +33,7 @@ NUMBERS, WORDS = (
 PEER = """
 import itertools, json, sys, time
 import numpy as np, pandas as pd
-source, folder, kind, epsilon, delta = sys.argv[1:]
+source, folder, kind, epsilon, delta, rounds, iterations, megabytes = sys.argv[1:]
 sys.path[:0] = [source + "/src", source + "/mechanisms"]
 from mbi import Dataset, Domain, Factor
 inner = Factor._binaryop  # newer releases of jax hand it numbers that it does not know
@@ -45,7 +44,7 @@ start = time.process_time()
 if kind == "AIM":
     from aim import AIM
     pairs = [(pair, 1.0) for pair in itertools.combinations(data.domain, 2)]
-    _, made = AIM(float(epsilon), float(delta), rounds=2 * len(sizes), max_model_size=1, max_iters=150).run(data, pairs)
+    _, made = AIM(float(epsilon), float(delta), rounds=int(rounds) * len(sizes), max_model_size=float(megabytes), max_iters=int(iterations)).run(data, pairs)
 else:
     from mst import MST
     made = MST(data, float(epsilon), float(delta))
@@ -104,7 +103,17 @@ def peer(kind: str, args: argparse.Namespace, table: pd.DataFrame, sizes: dict[s
     with tempfile.TemporaryDirectory() as folder:
         table.to_csv(f"{folder}/coded.csv", index=False)
         Path(folder, "sizes.json").write_text(json.dumps(sizes))
-        words = [args.peer, "-c", PEER, args.source, folder, kind, str(epsilon), str(DELTA)]
+        words = [
+            args.peer,
+            "-c",
+            PEER,
+            args.source,
+            folder,
+            kind,
+            str(epsilon),
+            str(DELTA),
+            *args.aim.split(","),
+        ]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
             return None, next(
@@ -119,6 +128,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--peer", help="a Python with mbi's requirements")
     parser.add_argument("--source", help="a checkout of private-pgm")
+    parser.add_argument(
+        "--aim",
+        default="16,1000,80",
+        help="rounds a column, iterations, and MB of a model: AIM's own defaults take hours of two cores",
+    )
+    parser.add_argument("--kinds", default="MST,AIM", help="which peers")
     parser.add_argument("--epsilons", type=lambda t: [float(e) for e in t.split(",")], default=[0.1, 1.0])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -138,7 +153,7 @@ def main() -> None:
                 f"epsilon {epsilon:g} sketch, {name}: {both:.3f}, with the label {with_label:.3f}, {time.process_time() - start:.1f} s",
                 flush=True,
             )
-        for kind in ("MST", "AIM") if args.peer else ():
+        for kind in args.kinds.split(",") if args.peer else ():
             made, took = peer(kind, args, table, sizes, epsilon)
             if made is None:
                 print(f"epsilon {epsilon:g} {kind}: failed: {took}", flush=True)
