@@ -473,6 +473,11 @@ def check_payment(step: str, payment: Any) -> None:
     )
 
 
+def public_of(value: Any) -> Public | None:
+    """`value` where it is a public table, declared as `Public` and not as the payment of a step; None for all others."""
+    return value if isinstance(value, Public) else None
+
+
 def check_fraction(name: str, value: float) -> float:
     """A number in [0, 1], or ValueError."""
     return number(name, value, at_least=0.0, at_most=1.0)

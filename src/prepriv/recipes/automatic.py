@@ -169,7 +169,7 @@ def _after(
     Public(rows) right before the name: the recipe reads the directions of these.
     """
     last: Any = first[-1] if first else None
-    public = last if isinstance(last, pay.Way) and last.way == "public" else None
+    public = pay.public_of(last)
     first = first if public is None else first[:-1]
     check_steps(first)
     space = domain.space
@@ -187,7 +187,7 @@ def _after(
             )
         from prepriv.recipes.public_directions import in_public_directions  # which is made of this recipe
 
-        return in_public_directions(domain, first, last, n=n, epsilon=epsilon, delta=delta, learner=learner)
+        return in_public_directions(domain, first, public, n=n, epsilon=epsilon, delta=delta, learner=learner)
     ball = Domain.ball(
         space.d,
         domain.classes,
