@@ -475,7 +475,7 @@ def check_payment(step: str, payment: Any) -> None:
 
 def public_of(value: Any) -> Public | None:
     """`value` where it is a public table, declared as `Public` and not as the payment of a step; None for all others."""
-    return value if isinstance(value, Public) else None
+    return value if type(value) is Public else None
 
 
 def check_fraction(name: str, value: float) -> float:

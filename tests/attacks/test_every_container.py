@@ -401,7 +401,11 @@ NOT_ROWS = {
 def takes_rows(name: str, function: Any) -> list[str]:
     """The names of the parameters of a public function that are of any type."""
     found = inspect.signature(function).parameters
-    return [p for p, of in found.items() if of.annotation in ("Any", Any) and p not in NOT_ROWS]
+    return [
+        p
+        for p, of in found.items()
+        if of.annotation in ("Any", Any) and p not in NOT_ROWS and of.kind is not of.VAR_KEYWORD
+    ]
 
 
 def public_functions() -> dict[str, Any]:

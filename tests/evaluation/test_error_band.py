@@ -77,7 +77,7 @@ def test_what_does_not_support_an_interval_is_refused():
     with pytest.raises(ValueError, match=r"errors beyond error_bound=0\.2 .* a larger error_bound="):
         reg.predict_interval(x, 0.8, evaluation=short)
     other = PrivateRegressor(DOMAIN, epsilon=1.0, steps="linear").fit(x, y)
-    with pytest.raises(ValueError, match="another model"):
+    with pytest.raises(ValueError, match="did not measure this model"):
         other.predict_interval(x, 0.5, evaluation=counted)
     assert error_band(counted, 0.5) == error_band(counted, 0.5)
 
@@ -96,7 +96,7 @@ def test_the_holdout_of_another_fit_is_another_model():
     assert np.array_equal(
         mine.predict_interval(x[:5], 0.5), mine.predict_interval(x[:5], 0.5, evaluation=mine.evaluation_)
     )
-    with pytest.raises(ValueError, match="another model"):
+    with pytest.raises(ValueError, match="did not measure this model"):
         mine.predict_interval(x, 0.5, evaluation=other.evaluation_)
 
 

@@ -101,8 +101,8 @@ def test_the_numbers_are_in_the_artifact(tmp_path):
     made = prepriv.PrivateClassifier(
         GAPS, epsilon=5.0, steps=KEPT["missing"][1], learner=LEARNER, holdout=0.25
     ).fit(x, (x[:, 1] > 0.5).astype(int))
-    made.model_.save(tmp_path / "model.json")
-    back = Model.load(tmp_path / "model.json")
+    made.model_.save(tmp_path / "model")
+    back = Model.load(tmp_path / "model")
     assert back.guarantee.conditions == made.guarantee_.conditions
     assert back.guarantee.conditions[0].startswith("at most 20 of the 400 records")
 

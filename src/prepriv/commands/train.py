@@ -217,13 +217,13 @@ class Job:
         if self.audit is not None:
             check_audit(frozen, self.audit)
         test = self._test_table(frozen)
-        _say_few(frozen)
-        if whole is not None and (why := drowned(whole.evaluation)):
-            console.print(f"WARNING: the holdout: {why}", soft_wrap=True)
         room = room_for(frozen, self.engine)
         if room.note is not None:
             console.print(room.note)
         with reserved_run(out, overwrite) as folder:
+            _say_few(frozen)
+            if whole is not None and (why := drowned(whole.evaluation)):
+                console.print(f"WARNING: the holdout: {why}", soft_wrap=True)
             say_drafted(frozen.domain, self.ledger)
             if self.ledger is None:
                 say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
