@@ -177,6 +177,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "recipes/regression.py",
         "StandardScaler(floor, radius=wide, columns=numeric, payment",
         "StandardScaler(floor, radius=wide, columns=numeric, shrink=True, payment",
-        (RECIPE, "-k", "keep_their"),
+        (RECIPE, "-k", "a_target_keeps"),
     ),
 )
