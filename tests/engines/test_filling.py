@@ -14,6 +14,7 @@ import prepriv
 from prepriv.engines.local import Threads
 from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.exact.grid import IntegerGrid
+from prepriv.placed.handed import placeless
 from prepriv.placed.rows import Mapped
 from prepriv.preprocessing import Normalize, RandomFeatures
 from prepriv.preprocessing.base import ConfidentialMap, ReleasedMap
@@ -71,7 +72,7 @@ class Kept(ConfidentialMap):
         return x
 
 
-@pytest.mark.parametrize("other", [Doubled(), Kept()])
+@pytest.mark.parametrize("other", [Doubled(), Kept(), placeless(Doubled()), placeless(Kept())])
 def test_third_party_maps_see_one_block_after_the_other(other):
     assert rows().apart() is not None
     assert rows(other).apart() is None

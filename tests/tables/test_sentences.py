@@ -32,6 +32,7 @@ from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.schema import load_schema
 from prepriv.tables import sentences
 from prepriv.tables.encoding import encode
+from prepriv.tables.units import by_unit
 
 N = 24
 SAID = ["free prize, call now", "home later", "FREE prizes!", "日 call", "cafe\u0301 now"]
@@ -171,6 +172,18 @@ def test_a_text_has_the_same_bits_in_any_table_place_and_container(package):
         assert all(np.array_equal(row, alone[t]) for row, t in zip(made, many) if t in alone)
     mixed = encode([[t, 0.5] for t in SAID], declared(x=Numeric(0, 1))).block(0, len(SAID))
     assert np.array_equal(mixed[:, :-1], np.array([alone[t] for t in SAID]))
+
+
+@pytest.mark.parametrize("n", [8, 20])  # 8 is the width of the network
+def test_rows_of_a_unit_are_told_apart_by_their_sentences(package, n):
+    """Which row of a unit is read follows from what it says: the hash took one number of each column."""
+    pd = pytest.importorskip("pandas")
+    said, labels = table(2 * n)
+    frame = pd.DataFrame({"said": [t for (t,) in said], "who": np.repeat(np.arange(n), 2)})
+    domain = Domain({"said": Text(encoder="sentences")}, ["a", "b"], n=n, unit="who", rows_per_unit=1)
+    found, _ = by_unit(frame, list(labels), domain, n)
+    turned, _ = by_unit(frame[::-1], list(labels[::-1]), domain, n)
+    assert found.n == n and np.array_equal(found.block(0, n), turned.block(0, n))
 
 
 @pytest.mark.parametrize("value", ["", " ", "\0", "\ud800", "x" * 65_537, "win " * 20_000, None, math.nan])

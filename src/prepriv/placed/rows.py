@@ -3,7 +3,7 @@ and inside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -65,7 +65,7 @@ class Mapped:
     def apart(self) -> Iterator[Callable[[], MappedBlock]] | None:
         """What makes each block, in any thread: of rows in memory, after maps of this package. None for others."""
         table = self.table
-        if isinstance(table, Streamed) or not all(is_ours(type(fitted)) for fitted in self.maps):
+        if isinstance(table, Streamed) or not all(_ours_throughout(fitted) for fitted in self.maps):
             return None
 
         def block(start: int) -> MappedBlock:
@@ -85,6 +85,30 @@ class Mapped:
             if keep is not None:
                 kept = keep if kept is None else kept & keep
         return (x if kept is None else np.where(kept[:, None], x, 0.0)), kept, start
+
+
+def _ours_throughout(value: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether a map, and all that it holds, is of this package, or plain numbers and texts: a map of ours can wrap third-party code, which
+    nothing says may run in several threads."""
+    kind = type(value)
+    if kind.__module__ in ("builtins", "numpy") and not callable(value):
+        if isinstance(value, np.ndarray):
+            return bool(value.dtype != object)
+        held = value.values() if isinstance(value, Mapping) else value
+        return (
+            not isinstance(held, Iterable)
+            or isinstance(held, str | bytes)
+            or all(_ours_throughout(one, seen) for one in held)
+        )
+    if not is_ours(kind):
+        return False
+    if id(value) in seen:
+        return True
+    slots = (getattr(value, name, None) for name in getattr(kind, "__slots__", ()))
+    return all(
+        _ours_throughout(one, seen | {id(value)})
+        for one in (*getattr(value, "__dict__", {}).values(), *slots)
+    )
 
 
 @dataclass(frozen=True, eq=False)

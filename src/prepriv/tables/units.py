@@ -269,7 +269,10 @@ def _hash(table: Table, targets: NDArray[np.int32]) -> Words:
     """A keyed hash of what each row says, its label with it, (n,): rows of one content have one hash."""
     found = np.full(table.n, _KEY, dtype=np.uint64)
     for column in (*table.columns, targets):
-        found = _mixed(found ^ _words(column))
+        for numbers in (
+            column.T if column.ndim == 2 else (column,)
+        ):  # a text that a network encoded is a row of numbers
+            found = _mixed(found ^ _words(numbers))
     return found
 
 

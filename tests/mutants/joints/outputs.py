@@ -83,8 +83,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "third-party maps are called by several threads",
         "our own: code that learns what stands beside a row",
         "placed/rows.py",
-        "if isinstance(table, Streamed) or not all(is_ours(type(fitted)) for fitted in self.maps):",
+        "if isinstance(table, Streamed) or not all(_ours_throughout(fitted) for fitted in self.maps):",
         "if isinstance(table, Streamed):",
+        ("tests/engines/test_filling.py", "-k", "third_party"),
+    ),
+    Mutant(
+        "third-party maps in a map of ours are called by several threads",
+        "our own: code that learns what stands beside a row",
+        "placed/rows.py",
+        "not all(_ours_throughout(fitted) for fitted in self.maps)",
+        "not all(is_ours(type(fitted)) for fitted in self.maps)",
         ("tests/engines/test_filling.py", "-k", "third_party"),
     ),
     Mutant(
