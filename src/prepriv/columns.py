@@ -91,6 +91,10 @@ class Numeric:
             raise ValueError(
                 f"log=True needs numbers of 0 or above; got low={low:g}: declare low=0, or leave out log"
             )
+        if self.log and not self.log_ends[0] < self.log_ends[1]:
+            raise ValueError(
+                f"log=True tells {low:g} and {self.high:g} apart by less than a rounding: declare other bounds, or leave out log"
+            )
         choice("missing", self.missing, ("impute", "midpoint"))
 
     @property

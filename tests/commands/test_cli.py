@@ -339,6 +339,8 @@ def test_weights_of_predictions_are_free_after_training_too(folder, capsys):
         assert {line.split(",")[0] for line in capsys.readouterr().out.split("\n")[1:-1]} == {str(one)}
     assert run([*never, "balanced"]) == 2 and "part of ε" in capsys.readouterr().err
     assert run([*never, "{nobody: 3}"]) == 2 and "not a declared class" in capsys.readouterr().err
+    for nothing in ("", "null", "5"):
+        assert run([*never, nothing]) == 2 and "weights of classes" in capsys.readouterr().err
 
 
 def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):

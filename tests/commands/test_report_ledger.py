@@ -11,10 +11,10 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
-from prepriv.commands.charged import charge_problems
+from prepriv.commands.charged import charge_problems, to_ask
 from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.learners import GradientDescent, Logistic
-from prepriv.ledger import Ledger, Noted
+from prepriv.ledger import Ledger, Noted, condition_note
 from prepriv.ledger.noted import MOST_NOTE
 from prepriv.periods import Periods
 
@@ -222,6 +222,46 @@ def test_a_measure_left_out_of_a_page_was_charged(measured):
     page = prepriv.Report.of(model.declared, private=True, model=model, measured=less)
     wrong, _ = charge_problems(str(measured / "L.db"), model, bytes_, page)
     assert len(wrong) == 1 and "evaluate: accuracy, confusion" in wrong[0]
+
+
+def test_the_kind_of_a_charge_stays_in_its_note_however_long_a_persons_is(tmp_path):
+    """Behind a note of 60 characters and the mark of a unit "schema draft" was cut, and the draft was not asked for."""
+    note = condition_note([], what="schema draft", unit="patient_id", note="n" * MOST_NOTE)
+    assert note.endswith(", schema draft") and note.startswith("one `patient_id`: nnnn") and len(note) <= 90
+    long = condition_note([], what="hold out 0.5, evaluate: accuracy, train: Center", note="n" * MOST_NOTE)
+    assert "n, hold out 0.5" in long and len(long) <= 90
+    assert condition_note([], what="train: Center", note="pilot") == "pilot, train: Center"
+
+
+def test_a_measure_left_out_is_asked_for_where_the_note_was_cut(tmp_path):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    account = Noted(tmp_path / "L.db", note="n" * MOST_NOTE)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, ledger=account, holdout=0.5, threads=1)
+    clf.fit(ROWS, LABELS).model_.save(tmp_path / "m", ledger=account)
+    model, ledger = prepriv.Model.load(tmp_path / "m"), str(tmp_path / "L.db")
+    assert to_ask(ledger, model, clf.report_) == []
+    shown = clf.report_.measured
+    less = prepriv.evaluation.evaluation_plan.plan_evaluation(
+        model.domain, n=shown.plan.n, epsilon=1.0, measures="accuracy"
+    )
+    made_up = prepriv.evaluation.result.PrivateEvaluation(
+        less, {"accuracy": np.array([20.0])}, True, None, None
+    )
+    page = prepriv.Report.of(model.declared, private=True, model=model, measured=made_up)
+    (asked,) = to_ask(ledger, model, page)
+    assert "not the one that the page and the model state" in asked
+
+
+def test_a_later_score_of_the_model_is_asked_for(tmp_path):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    model = made(tmp_path, "m", tmp_path / "L.db")
+    page = prepriv.Report.of(model.declared, private=True, model=model)
+    assert to_ask(str(tmp_path / "L.db"), model, page) == []
+    plan = prepriv.evaluation.evaluation_plan.plan_evaluation(model, n=50, epsilon=1.0)
+    prepriv.evaluation.evaluate.evaluate(plan, model, ROWS, LABELS, ledger=tmp_path / "L.db")
+    (asked,) = to_ask(str(tmp_path / "L.db"), model, page)
+    assert "row 3 paid to evaluate this model" in asked
 
 
 @pytest.mark.parametrize("name", ["cap", "total", "dataset"])

@@ -150,3 +150,10 @@ def test_a_description_takes_the_target_as_the_number_it_is():
     assert plan_description(domain, epsilon=1.0).domain.columns["price"] == Numeric(2, 5000)
     asked = plan_questions(domain, ["mean(price)"], epsilon=1.0)
     assert asked.domain.columns["price"] == Numeric(2, 5000, "impute")
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1e-20), (1e10, 1e10 + 1e-5)])
+def test_bounds_whose_logarithms_are_one_number_are_refused(ends):
+    """Every target was outside of them, and the fit was charged."""
+    with pytest.raises(ValueError, match=r"log=True tells .* apart by less"):
+        Numeric(*ends, log=True)

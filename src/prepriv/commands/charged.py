@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from prepriv._rounding import UP
 from prepriv.drafted import Drafted
+from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
@@ -23,7 +24,7 @@ from prepriv.release.model import Model
 from prepriv.release.report import Report
 
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
-_HELD_OUT = re.compile(r"\bhold out ([0-9.e-]+), evaluate: ")
+_HELD_OUT = re.compile(r"\bhold out ([0-9.e-]+),")
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
 _KIND = re.compile(
     r"(?:^|, |`: )(schema draft|hold out|choose|train|evaluate|prepare|questions|description|sketch)\b"
@@ -74,7 +75,12 @@ def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:
     assert model.receipt is not None
     entries = Ledger.open(place).entries()
     row = next(entry for entry in entries if entry.sequence == model.receipt["sequence"])
-    asked = _other_drafts(entries, model)
+    asked = [*_other_drafts(entries, model), *_scored_later(entries, row, model, page)]
+    whole = None if page is None or model.choice is not None else _of_both(model, page, row)
+    if whole is not None and whole.hash != row.plan_hash:
+        asked.append(
+            f"whether the page shows all that row {row.sequence} paid to measure: its plan is not the one that the page and the model state"
+        )
     # by the hash: the note of a charge is cut where it is long. A choice among candidates is charged as a whole, too
     if (
         page is None
@@ -87,6 +93,19 @@ def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:
     what = f"one ({charged[1]})" if charged is not None else f"more than this model ({row.note})"
     said = f"why the page shows no score: row {row.sequence} paid for {what}. Ask for the page with it"
     return [said, *asked]
+
+
+def _scored_later(entries: Sequence[Entry], row: Entry, model: Model, page: Report | None) -> list[str]:
+    """A score of this very model that was paid for later, where the page shows none."""
+    if page is None or page.measured is not None:
+        return []
+    of_this = f", model {model_hash(model)[:12]}"
+    paid = [one for one in entries if one.kind == "charged" and one.sequence > row.sequence]
+    return [
+        f"why the page shows no score: row {one.sequence} paid to evaluate this model"
+        for one in paid
+        if _kind(one) == "evaluate" and of_this in one.note
+    ]
 
 
 def told_of_charge(place: str, model: Model) -> list[str]:

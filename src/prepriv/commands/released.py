@@ -98,6 +98,8 @@ def _weights(domain: Domain, text: str) -> Floats:
         raise Stop(
             "--class-weight balanced counts classes, which costs part of ε: train with it, or give weights such as '{yes: 5}'"
         )
+    if not isinstance(given, dict) or not given:
+        raise Stop("--class-weight must be weights of classes, such as '{yes: 5}'")
     return np.array(decision(domain, class_weight=given)[1])
 
 

@@ -88,7 +88,11 @@ class Header:
 
 
 def condition_note(
-    conditions: Sequence[str], remarks: Sequence[str] = (), what: str = "", unit: str | None = None
+    conditions: Sequence[str],
+    remarks: Sequence[str] = (),
+    what: str = "",
+    unit: str | None = None,
+    note: str = "",
 ) -> str:
     """Make the note of a charge whose cost rests on declared conditions, at most 200 characters.
 
@@ -103,6 +107,8 @@ def condition_note(
     unit : str, optional
         The column that says whose row it is, where the cost is of units (`whose`): it stands in front of all, in full, and
         takes its part of the 90. None: the cost is of records.
+    note : str, default ""
+        A person's note (`Noted`), in front of `what`. It is cut before the first part of `what` is, by which a charge is recognised.
 
     Returns
     -------
@@ -116,6 +122,9 @@ def condition_note(
     """
     mark = "" if unit is None else f"one `{unit}`: "
     what, room = _printable(what), _MOST_WHAT - len(mark)
+    if note:
+        kind = len(what.split(",")[0]) + len(", , ...")
+        what = f"{_printable(note)[: max(room - kind, 1)].rstrip()}, {what}"
     if len(what) > room:
         short = what[: room - 5]
         what = (short.rpartition(",")[0] or short) + ", ..."

@@ -64,8 +64,9 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         note=condition_note(
             plan.guarantee.conditions,
             plan.guarantee.weak,
-            f"{path.note}, {plan.what}" if isinstance(path, Noted) else plan.what,
+            plan.what,
             plan.guarantee.unit,
+            path.note if isinstance(path, Noted) else "",
         ),
         scheme="" if plan.periods is None else plan.periods.scheme,
         periods=() if plan.periods is None else plan.periods.read,

@@ -193,4 +193,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "[]) != (scheme, [])",
         (RECEIPT, "-k", "that_month"),
     ),
+    Mutant(
+        "a long note hides what was charged",
+        "a sentence that decides what a check looks for",
+        "ledger/hash_chain.py",
+        "{_printable(note)[: max(room - kind, 1)].rstrip()}, {what}",
+        "{_printable(note)}, {what}",
+        (RECEIPT, "-k", "kind_of_a_charge"),
+    ),
+    Mutant(
+        "measures that were left out are nobody's question",
+        "a receipt that is in the chain, of whatever run",
+        "commands/charged.py",
+        "whole is not None and whole.hash != row.plan_hash:\n        asked",
+        "False:\n        asked",
+        (RECEIPT, "-k", "note_was_cut"),
+    ),
+    Mutant(
+        "a later score is nobody's question",
+        "a receipt that is in the chain, of whatever run",
+        "commands/charged.py",
+        '_kind(one) == "evaluate" and of_this in one.note',
+        "False",
+        (RECEIPT, "-k", "later_score"),
+    ),
 )
