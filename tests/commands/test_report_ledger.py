@@ -231,6 +231,7 @@ def test_the_kind_of_a_charge_stays_in_its_note_however_long_a_persons_is(tmp_pa
     long = condition_note([], what="hold out 0.5, evaluate: accuracy, train: Center", note="n" * MOST_NOTE)
     assert "n, hold out 0.5" in long and len(long) <= 90
     assert condition_note([], what="train: Center", note="pilot") == "pilot, train: Center"
+    assert ", schema draft" in condition_note([], what="schema draft", unit="u" * 60, note="n" * MOST_NOTE)
 
 
 def test_a_measure_left_out_is_asked_for_where_the_note_was_cut(tmp_path):

@@ -124,7 +124,7 @@ def condition_note(
     what, room = _printable(what), _MOST_WHAT - len(mark)
     if note:
         kind = len(what.split(",")[0]) + len(", , ...")
-        what = f"{_printable(note)[: max(room - kind, 1)].rstrip()}, {what}"
+        what = f"{_printable(note)[: max(room - kind, 8)].rstrip()}, {what}"
     if len(what) > room:
         short = what[: room - 5]
         what = (short.rpartition(",")[0] or short) + ", ..."

@@ -197,7 +197,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a long note hides what was charged",
         "a sentence that decides what a check looks for",
         "ledger/hash_chain.py",
-        "{_printable(note)[: max(room - kind, 1)].rstrip()}, {what}",
+        "{_printable(note)[: max(room - kind, 8)].rstrip()}, {what}",
         "{_printable(note)}, {what}",
         (RECEIPT, "-k", "kind_of_a_charge"),
     ),
