@@ -1,4 +1,7 @@
-"""Numbers in JSON: arrays as base64 of little-endian float64, with their shape. Readable with any JSON parser."""
+"""Numbers in JSON: arrays as base64 of little-endian float64, with their shape. Readable with any JSON parser.
+
+This file states no bound. What a released map may do to private rows: docs/proofs/chaining.md.
+"""
 
 from __future__ import annotations
 

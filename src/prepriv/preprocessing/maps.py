@@ -1,7 +1,8 @@
 """Released maps in an artifact: how each is written down and read back.
 
 A third-party map stands under its import path. It is read back where it is imported already, and nothing is imported
-because a file names it.
+because a file names it. This file states no bound. What a released map may do to private rows:
+docs/proofs/chaining.md.
 """
 
 from __future__ import annotations

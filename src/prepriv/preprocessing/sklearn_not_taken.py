@@ -1,4 +1,7 @@
-"""Transformers of scikit-learn that a sketch does not pay for: the reason of each, and what to write instead."""
+"""Transformers of scikit-learn that a sketch does not pay for: the reason of each, and what to write instead.
+
+This file states no bound: docs/proofs/fitted.md proves what the transformers that are taken may do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Released maps of ours that are what their fields hold: written down by field, and read back by the types of the fields."""
+"""Released maps of ours that are what their fields hold: written down by field, and read back by the types of the fields.
+
+This file states no bound. What a released map may do to private rows: docs/proofs/chaining.md.
+"""
 
 from __future__ import annotations
 
