@@ -22,7 +22,7 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 import prepriv
@@ -252,11 +252,17 @@ def test_settings_of_solvers_are_said_to_have_no_effect():
         StandardScaler(), PCA(2, svd_solver="full"), LogisticRegression(max_iter=7, random_state=3)
     )
     says = " ".join(reading(seeded, NUMBERS_ALONE, n=50_000, way="budget").says)
-    assert "settings of PCA without effect here, where no solver of scikit-learn runs: svd_solver" in says
-    assert "of LogisticRegression without effect here" in says and "runs: max_iter, random_state" in says
+    assert "settings of PCA without effect here, where scikit-learn fits nothing: svd_solver" in says
+    assert "of LogisticRegression without effect here" in says and "nothing: max_iter, random_state" in says
     on_a_sketch = " ".join(reading(seeded, NUMBERS_ALONE, n=50_000, way="sketch").says)
     assert "of PCA without effect" not in on_a_sketch  # scikit-learn's own PCA is fitted there
     assert "without effect" not in " ".join(reading(SCALED, NUMBERS_ALONE, n=50_000).says)
+    for part, unread in (
+        (RobustScaler(quantile_range=(5, 95)), "quantile_range"),
+        (KBinsDiscretizer(3, strategy="quantile", subsample=500, random_state=3), "random_state, subsample"),
+    ):
+        asked = reading(make_pipeline(part, LogisticRegression()), NUMBERS_ALONE, n=50_000, way="budget")
+        assert f"without effect here, where scikit-learn fits nothing: {unread}" in " ".join(asked.says)
 
 
 def test_means_by_sensitivity_are_not_called_noisy():

@@ -12,7 +12,7 @@ from prepriv.estimators import PrivateClassifier, PrivateEstimator
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.fitted import Fitted, FittedPart
-from prepriv.preprocessing.sklearn_places import check_selectors, places_of
+from prepriv.preprocessing.sklearn_places import by_name, check_selectors, places_of
 from prepriv.preprocessing.sklearn_spec import class_path, spec_of
 from prepriv.recipes.own_fits import OwnFits, own_fits, split_fits
 from prepriv.recipes.pipeline_ways import PaidOption, PaidWay, PipelineWays
@@ -312,24 +312,15 @@ def _by_place(first: Any, domain: Domain) -> tuple[str, ...]:
     """A sentence on columns that a first ColumnTransformer takes by place, mask or type: which these are."""
     if type(first).__name__ != "ColumnTransformer" or domain.is_ball:
         return ()
-    names, found = list(domain.columns), list[str]()
-    for label, _, chosen in first.transformers:
-        listed = [chosen] if isinstance(chosen, str) else chosen
-        if (
-            callable(chosen)
-            or isinstance(chosen, slice)
-            or not all(isinstance(c, str) for c in _each(listed))
-        ):
-            found.append(
-                f"{label} takes {', '.join(names[i] for i in places_of(chosen, domain.columns)) or 'none'}"
-            )
+    names = list(domain.columns)
+    found = [
+        f"{label} takes {', '.join(names[i] for i in places_of(chosen, domain.columns)) or 'none'}"
+        for label, _, chosen in first.transformers
+        if not by_name(chosen)
+    ]
     if not found:
         return ()
     return (f"columns by place or by type are those of the domain, in its order: {'; '.join(found)}",)
-
-
-def _each(chosen: Any) -> list[Any]:
-    return [chosen] if isinstance(chosen, int) else list(chosen)
 
 
 def _opened(steps: list[Any]) -> list[Any]:

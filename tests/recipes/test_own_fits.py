@@ -442,6 +442,21 @@ def test_parts_after_a_free_step_are_found_again_in_their_places():
         assert abs(np.corrcoef(made[:, j], column)[0, 1]) == pytest.approx(1)
 
 
+def test_made_up_gaps_before_a_function_are_filled_within_the_bounds_of_their_columns():
+    """By 1 they widened what the function may give: a logarithm of 100 to 10,000 began at 0."""
+    numbers = Domain({"a": Numeric(100, 10_000), "c": Numeric(-3, 3)}, classes=[0, 1], n=N)
+    parts = (
+        (make_pipeline(SimpleImputer(), FunctionTransformer(np.log), StandardScaler()), ["a"]),
+        ("drop", ["c"]),
+    )
+    steps = own(make_column_transformer(*parts), numbers).taken.steps
+    assert np.ptp(
+        steps[1]
+        .free(Domain({"a": Numeric(100, 10_000, missing="impute")}, classes=[0, 1]).space)
+        .transform(np.array([[0.0], [1.0]]))
+    ) == pytest.approx(1)
+
+
 def test_a_target_after_a_sketch_is_learned_at_every_epsilon():
     """Rows of one norm bent it: R² was -4.6 to 0.6 at epsilon = 1, where the pace is set by the declared norm."""
     rng = np.random.default_rng(0)

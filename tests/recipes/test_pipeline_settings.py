@@ -206,6 +206,14 @@ def test_columns_that_the_domain_decides_are_taken_as_scikit_learn_takes_them(na
             assert read.taken.steps[1].columns == ("a", "c")
 
 
+@pytest.mark.parametrize("place", [0, np.int64(0), [np.int64(0)], np.array([True, False, False])], ids=repr)
+def test_a_place_may_be_a_number_of_numpy(place):
+    read = reading(
+        make_pipeline(ColumnTransformer([("n", StandardScaler(), place)]), LogisticRegression()), BOX
+    )
+    assert any("n takes x0" in says for says in read.says)
+
+
 def test_slices_are_of_places_or_of_declared_names():
     names = {"b": Categorical(["x", "y"]), "a": Numeric(0, 10), "c": Numeric(-3, 3)}
     domain = Domain(names, classes=[0, 1], n=N)

@@ -1,6 +1,7 @@
 """Which columns a part of a ColumnTransformer takes: by name, place, slice, mask, or a selector that what is declared decides.
 
-No record is looked at, so a choice that hangs on the records, or on how a frame happens to store them, is refused.
+No record is looked at, so a choice that hangs on the records, or on how a frame happens to store them, is refused. This file states no
+bound: docs/proofs/fitted.md proves what a pipeline that was read this way may do.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ def places_of(chosen: Any, columns: _Columns) -> list[int]:
             )
         return [i for i, taken in enumerate(listed) if taken]
     return [_place(c, columns) for c in listed]
+
+
+def by_name(chosen: Any) -> bool:
+    """Whether a part lists its columns by their names alone."""
+    return not (callable(chosen) or isinstance(chosen, slice)) and all(
+        isinstance(c, str) for c in _listed(chosen)
+    )
 
 
 def _listed(chosen: Any) -> list[Any]:

@@ -32,16 +32,6 @@ from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.space import Space
 
 _BENDS = ("Binarizer", "FunctionTransformer", "Normalizer", "PolynomialFeatures")
-_HALF = {
-    "kind": "sklearn.impute.SimpleImputer",
-    "params": {
-        "add_indicator": False,
-        "fill_value": 1,
-        "keep_empty_features": True,
-        "missing_values": {"number": "nan"},
-        "strategy": "constant",
-    },
-}
 _LEAST, _COARSE, _LOWEST_FLOOR = 0.01, 4.0, 0.001
 _WANTED: Mapping[type[Step], tuple[float, float]] = {
     StandardScaler: (0.02, 0.1),
@@ -63,6 +53,8 @@ _PCA_SOLVING = (
     "tol",
 )
 """Parameters of PCA that say how scikit-learn comes to its directions."""
+_BIN_SOLVING = ("quantile_method", "random_state", "subsample")
+"""Those of KBinsDiscretizer that say how it comes to its quantiles."""
 
 _CENTRED_LEVEL = 0.6  # as after a sketch, whose outputs are centred, too
 OWN_CELL = "a cell of the one-hot code"
@@ -246,10 +238,20 @@ def _branch(part: Mapping[str, Any], domain: Domain) -> _Branch:
         if "params" not in step or any(found.learns for found in parts_of(step)):
             break
         middle.append(step)
-    filled = [_HALF] if numbers and middle else []  # nothing is left to fill when it comes to be used
+    filled = [_middles([domain.columns[name] for name in columns])] if numbers and middle else []
     own: Any = {"kind": "sklearn.pipeline.Pipeline", "steps": [*filled, *middle]} if middle else "passthrough"
     free = {**part, "part": "drop" if part["part"] == "drop" else own}
     return _Branch(columns, lead, middle, steps[len(lead) + len(middle) :], free, not numbers)
+
+
+def _middles(columns: Sequence[Any]) -> Mapping[str, Any]:
+    """What fills gaps of made-up rows, within the bounds of each column: of private rows they are filled before."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+
+    middles = [(column.low + column.high) / 2 for column in columns]
+    fills = [SimpleImputer(strategy="constant", fill_value=at, keep_empty_features=True) for at in middles]
+    return spec_of(ColumnTransformer([(str(i), fill, [i]) for i, fill in enumerate(fills)]))
 
 
 def _flat(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -367,6 +369,13 @@ class _OwnReader:
             }
         return tuple(f for f in self.domain.feature_names if f in own)
 
+    def unread(self, spec: Mapping[str, Any], keys: Sequence[str]) -> None:
+        """Say which of these parameters are not at their defaults: nothing here reads them."""
+        package, _, name = str(spec["kind"]).rpartition(".")
+        known = spec_of(getattr(import_module(package), name)())["params"]
+        if changed := [key for key in keys if key in known and spec["params"][key] != known[key]]:
+            self.differs.append(no_effect(name, changed))
+
     def scaled(self, names: Sequence[str] | None, *, centred: bool) -> tuple[str, ...] | None:
         """The features that are scaled now."""
         features = self.features(names)
@@ -396,18 +405,9 @@ def _asked(spec: Mapping[str, Any], *any_value: str, **known: Any) -> None:
             raise _NotOwn(f"with {key}={_back(spec['params'][key])!r} it has no private fit")
 
 
-def _changed(spec: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
-    """Those of these parameters that are not at their defaults."""
-    package, _, name = str(spec["kind"]).rpartition(".")
-    known = spec_of(getattr(import_module(package), name)())["params"]
-    return [key for key in keys if spec["params"][key] != known[key]]
-
-
 def no_effect(name: str, settings: Sequence[str]) -> str:
-    """The sentence on settings of scikit-learn's solver."""
-    return (
-        f"settings of {name} without effect here, where no solver of scikit-learn runs: {', '.join(settings)}"
-    )
+    """The sentence on settings that say how scikit-learn comes to its answer."""
+    return f"settings of {name} without effect here, where scikit-learn fits nothing: {', '.join(settings)}"
 
 
 def _back(value: Any) -> Any:
@@ -447,11 +447,12 @@ def _robust(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None)
     r.differs.append(
         "RobustScaler has noisy means and deviations in place of medians and quartiles, and draws rows that are far out towards the centre"
     )
+    r.unread(spec, ("quantile_range",))
     return "StandardScaler"
 
 
 def _k_bins(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
-    _asked(spec, "n_bins", "encode", "strategy", "quantile_method", "dtype", "subsample", "random_state")
+    _asked(spec, "n_bins", "encode", "strategy", "dtype", *_BIN_SOLVING)
     params = spec["params"]
     if params["encode"] not in ("onehot", "onehot-dense") or params["strategy"] not in (
         "uniform",
@@ -470,6 +471,7 @@ def _k_bins(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None)
     r.binned |= set(own)
     r.touched |= set(own)
     r.raw -= {"x"} | set(own)
+    r.unread(spec, _BIN_SOLVING)
     if params["strategy"] == "uniform":
         r.steps.append(Bins(dict.fromkeys(own, params["n_bins"])))
         r.differs.append(
@@ -544,8 +546,7 @@ def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) ->
     r.steps.append(PCA(k, payment=pay.Budget()))
     r.turned, r.centred = True, {"all"}
     r.differs.append("PCA takes its directions from noisy second moments")
-    if unread := _changed(spec, _PCA_SOLVING):
-        r.differs.append(no_effect("PCA", unread))
+    r.unread(spec, _PCA_SOLVING)
     return "PCA"
 
 
