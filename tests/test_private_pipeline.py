@@ -265,6 +265,13 @@ def test_settings_of_solvers_are_said_to_have_no_effect():
         assert f"without effect here, where scikit-learn fits nothing: {unread}" in " ".join(asked.says)
 
 
+@pytest.mark.parametrize("estimator", [LinearSVC(), LinearSVC(loss="hinge"), HuberRegressor()], ids=str)
+def test_without_privacy_a_loss_without_a_bound_is_clipped_as_with_much_signal(estimator):
+    domain = TARGET if isinstance(estimator, HuberRegressor) else DOMAIN
+    plan = prepriv.private(make_pipeline(transformers(), estimator), domain, epsilon=math.inf).plan()
+    assert math.isinf(plan.learner.clip_norm) == (estimator.get_params().get("loss") != "squared_hinge")
+
+
 def test_means_by_sensitivity_are_not_called_noisy():
     filled = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
     by = {

@@ -29,7 +29,7 @@ from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
-from prepriv.recipes.step_rule import StepRule
+from prepriv.recipes.step_rule import LearnerRule, StepRule
 from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
@@ -74,7 +74,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     epsilon: float
     delta: float
     steps: str | Sequence[Step | str] | StepRule
-    learner: str | Learner
+    learner: str | Learner | LearnerRule
     threads: int | None
     memory: int | str | None
     engine: Engine | None
@@ -107,11 +107,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=2,
             )
-        if own and not isinstance(self.steps, StepRule):
-            raise ValueError(
-                f"steps__{next(iter(own))} is a setting of a pipeline that prepriv.private read; these steps are others"
-            )
-        if isinstance(self.steps, StepRule):
+        if own:
+            if not isinstance(self.steps, StepRule):
+                raise ValueError(
+                    f"steps__{next(iter(own))} is a setting of a pipeline that prepriv.private read; these steps are others"
+                )
             self.steps = self.steps.with_params(**own)
         return self
 

@@ -146,9 +146,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
                 'an interval needs errors that were measured on other rows: fit with holdout= and evaluate_measures=("r2", "residuals"), '
                 "or give evaluation=reg.evaluate(X, y, measures=...)"
             )
-        of_holdout = made is getattr(
-            self, "evaluation_", None
-        )  # it names no model: it was planned before the fit
+        # that of the holdout names no model: it was planned before the fit
+        of_holdout = made is getattr(self, "evaluation_", None)
         if not of_holdout and made.plan.model != model_hash(model):
             raise ValueError("evaluation: it did not measure this model")
         low, high = error_band(made, level)

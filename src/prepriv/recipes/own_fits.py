@@ -198,7 +198,8 @@ def split_fits(spec: Mapping[str, Any], domain: Domain) -> OwnFits | None:
             reader.read(inner, branch.columns)
         reader.parts += [OwnPart(_name(inner)) for inner in branch.middle]
         reader.turned = True
-        reader.raw |= set() if branch.codes else set(made)
+        if not branch.codes:
+            reader.raw |= set(made)
         for inner in branch.rest:
             reader.read(inner, None if alone else made)
     for inner in later:

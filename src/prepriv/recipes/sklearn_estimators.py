@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, SquaredHinge
 from prepriv.learners.targets import Huber
 from prepriv.preprocessing.sklearn_spec import check_values, class_path
+from prepriv.recipes.automatic import SCALE
 from prepriv.recipes.own_fits import no_effect
 from prepriv.recipes.sklearn_nearest import nearest_to
 from prepriv.recipes.step_rule import LearnerRule
@@ -80,7 +82,10 @@ class OtherLoss(LearnerRule):
     loss: Any
 
     def learner_for(self, automatic: Learner) -> Learner:
-        return replace(automatic, loss=self.loss)  # type: ignore[type-var]
+        found: Learner = replace(automatic, loss=self.loss)  # type: ignore[type-var]
+        if math.isinf(min(found.clip_norm, self.loss.gradient_norm(1.0, found.weight_bound))):
+            return replace(found, clip_norm=math.hypot(SCALE, 1))  # type: ignore[type-var]  # as with much signal
+        return found
 
 
 def type_of(domain: Domain) -> str:
