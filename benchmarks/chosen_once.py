@@ -2,6 +2,7 @@
 
     python benchmarks/chosen_once.py [--data FOLDER] [--half choose] [--tables NAME ...] [--epsilon 0.1 0.3 1 4] [--adjacency replace-one] [--seeds 6] [--parts]
     python benchmarks/chosen_once.py --from FILE ...     the tables of runs again
+    python benchmarks/chosen_once.py --from docs/chosen_once.csv     the comparisons of what --csv wrote
 
 Every result is a line of `--out`. What that file holds is not run again, so a run that was stopped (`--minutes`) goes on where it was. Small tables come first.
 
@@ -269,6 +270,8 @@ def by_size(names: list[str], data: Path, most: int | None) -> list[str]:
 
 def show(paths: list[Path], csv: Path | None = None) -> None:
     """Means over tables, differences from version 0.2 with standard errors over tables, and each table that lost or gained."""
+    if paths[0].suffix == ".csv":
+        return compared(pd.read_csv(paths[0]))
     rows = pd.concat([pd.read_json(path, lines=True, precise_float=True) for path in paths])
     rows["what"] = rows["steps"] + " / " + rows["learner"]
     print(
@@ -293,7 +296,7 @@ def show(paths: list[Path], csv: Path | None = None) -> None:
     if pairs.empty:  # a standard error needs two splits
         return
     if csv is not None:
-        pairs.round(5).to_csv(csv, index=False)
+        pairs.to_csv(csv, index=False, float_format="%.6g")
     compared(pairs)
 
 

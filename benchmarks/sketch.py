@@ -329,6 +329,7 @@ def transformers() -> None:
         "transformers": [("a", StandardScaler(), [0])],
     }
     given |= {"transformer_list": [("a", StandardScaler())], "dictionary": np.eye(6)}
+    given["estimators"] = [("a", LogisticRegression())]
     taken, refused = [], []
     for name, kind in all_estimators(type_filter="transformer"):
         asked = [p for p, v in signature(kind).parameters.items() if v.default is v.empty]

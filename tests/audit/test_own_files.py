@@ -138,6 +138,7 @@ def test_the_reader_of_the_example_hands_on_every_line(tmp_path, monkeypatch):
     ]
     lines = [json.dumps(record) for record in records]
     lines[7], lines[8] = "not JSON", "[1, 2]"
+    lines[9], lines[10] = "[" * 200_000, '{"age": 30, "job": "\\ud800"}'
     file = tmp_path / "people.jsonl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     monkeypatch.setattr(json_lines, "FILE", str(file))
@@ -148,6 +149,7 @@ def test_the_reader_of_the_example_hands_on_every_line(tmp_path, monkeypatch):
     )
     table = json_lines.people().read_all().to_pylist()
     assert len(table) == 2500 and table[7] == dict.fromkeys(("age", "job", "income"))
+    assert table[9] == table[7] and table[10] == {"age": "30", "job": "?", "income": None}
     assert table[0] == {name: str(value) for name, value in records[0].items()}
     made = prepriv.PrivateClassifier(domain, epsilon=1.0, delta=1e-6).fit(
         opened("reader:json_lines:people"), "income"
