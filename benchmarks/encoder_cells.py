@@ -163,7 +163,7 @@ def main() -> None:
     done = known(options.out)
     for n in options.n or SIZES:
         for run in range(options.runs):
-            for name in options.sets or ("fashion_mnist", "mnist", "sms", "trec", "reviews"):
+            for name in options.sets or ("fashion_mnist", "mnist", "sms", "trec"):
                 rows = drawn(options.features, name, n, run)
                 for epsilon in options.epsilon or BUDGETS if rows is not None else ():
                     for learner in options.learner or LEARNERS:

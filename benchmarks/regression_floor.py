@@ -276,13 +276,7 @@ def print_grid(kept: pd.DataFrame) -> None:
             f"| {part} | {len(at)} | {at['r2'].mean():.3f} | {worst['r2']:.3f} ± {worst['error']:.3f} ({worst['table']}, n = {worst['n']}, ε = {worst['epsilon']:g}) "
             f"| {least['r2']:.3f} ± {least['error']:.3f} {least.name} | {(at['r2'] < -0.01).sum()} | {(at['mean'] < -0.01).sum()} | {below} of {len(of)} |"
         )
-    print(
-        "\n| n | "
-        + " | ".join(f"ε = {e:g}" for e in EPSILONS)
-        + " |\n|---" * 1
-        + "|---" * len(EPSILONS)
-        + "|"
-    )
+    print("\n| n | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |\n|---" + "|---" * len(EPSILONS) + "|")
     for n, at in kept.groupby("n"):
         by = at.groupby("epsilon")["r2"]
         print(
