@@ -17,6 +17,7 @@ from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger, Noted, condition_note
 from prepriv.ledger.noted import MOST_NOTE
 from prepriv.periods import Periods
+from prepriv.release.page import data_of
 
 LEARNER = GradientDescent(Logistic(), steps=2)
 ROWS = pd.DataFrame({"dose": np.linspace(0, 1, 50), "seen": ["2026-10-01", "2026-11-01"] * 25})
@@ -182,6 +183,23 @@ def test_a_page_with_its_score_shows_the_whole_plan_that_was_charged(measured, c
     assert "(UTC)" in out and "left of its cap" in out and "ASK BEFORE YOU SIGN" not in out
 
 
+def test_a_verified_page_is_what_is_printed_and_given_as_json(tmp_path, monkeypatch, capsys):
+    """The claim and the JSON were those of the model alone, without the score that stands on the page."""
+    monkeypatch.chdir(tmp_path)
+    ROWS.assign(y=LABELS).to_csv("t.csv", index=False)
+    Path("S.yaml").write_text(
+        "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 50\n"
+    )
+    asked = ["--schema", "S.yaml", "--holdout", "0.5", "--evaluate-epsilon", "2", "--out", "run"]
+    assert run(["train", "t.csv", *asked]) == 0
+    line = ["report", "run/model", "--verify", "run/report.html"]
+    capsys.readouterr()
+    assert run(line) == 0 and "\nε = 2 at δ" in capsys.readouterr().out
+    assert run([*line, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == data_of(Path("run/report.html").read_text()) and "measured_in_private" in told
+
+
 def test_a_score_left_out_of_a_page_is_named(measured, capsys):
     page = measured / "without.html"
     assert run(["report", str(measured / "m"), "--html", str(page)]) == 0
@@ -230,6 +248,8 @@ def test_the_kind_of_a_charge_stays_in_its_note_however_long_a_persons_is(tmp_pa
     assert note.endswith(", schema draft") and note.startswith("one `patient_id`: nnnn") and len(note) <= 90
     long = condition_note([], what="hold out 0.5, evaluate: accuracy, train: Center", note="n" * MOST_NOTE)
     assert "n, hold out 0.5" in long and len(long) <= 90
+    scored = condition_note([], what=f"evaluate model {'0' * 12}: accuracy, confusion", note="n" * MOST_NOTE)
+    assert scored.endswith(f", evaluate model {'0' * 12}: accuracy, ...") and len(scored) <= 90
     assert condition_note([], what="train: Center", note="pilot") == "pilot, train: Center"
     assert ", schema draft" in condition_note([], what="schema draft", unit="u" * 60, note="n" * MOST_NOTE)
 
@@ -254,13 +274,31 @@ def test_a_measure_left_out_is_asked_for_where_the_note_was_cut(tmp_path):
     assert "not the one that the page and the model state" in asked
 
 
-def test_a_later_score_of_the_model_is_asked_for(tmp_path):
+@pytest.mark.parametrize("share, note", [(1 / 3, "a third"), (0.5, "hold out 0.1"), (0.5, "no schema draft")])
+def test_a_share_is_read_as_it_was_declared_and_a_persons_words_decide_nothing(tmp_path, share, note):
+    """A third was charged as 0.333333, whose plan is another."""
+    Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    account = Noted(tmp_path / "L.db", note)
+    clf = prepriv.PrivateClassifier(
+        domain, steps=[], learner=LEARNER, ledger=account, holdout=share, threads=1
+    )
+    path = clf.fit(ROWS, LABELS).model_.save(tmp_path / "m", ledger=account)
+    asked = str(tmp_path / "L.db"), prepriv.Model.load(path)
+    assert charge_problems(*asked, path.read_bytes(), clf.report_) == ([], [])
+    assert to_ask(*asked, clf.report_) == []
+
+
+@pytest.mark.parametrize("note", ["", "n" * MOST_NOTE, "train"])
+def test_a_later_score_of_the_model_is_asked_for(tmp_path, note):
+    """A long note cut the model off, and one that begins with another kind hid what it was."""
     Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
     model = made(tmp_path, "m", tmp_path / "L.db")
     page = prepriv.Report.of(model.declared, private=True, model=model)
     assert to_ask(str(tmp_path / "L.db"), model, page) == []
     plan = prepriv.evaluation.evaluation_plan.plan_evaluation(model, n=50, epsilon=1.0)
-    prepriv.evaluation.evaluate.evaluate(plan, model, ROWS, LABELS, ledger=tmp_path / "L.db")
+    account = Noted(tmp_path / "L.db", note) if note else tmp_path / "L.db"
+    prepriv.evaluation.evaluate.evaluate(plan, model, ROWS, LABELS, ledger=account)
     (asked,) = to_ask(str(tmp_path / "L.db"), model, page)
     assert "row 3 paid to evaluate this model" in asked
 

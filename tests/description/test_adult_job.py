@@ -58,7 +58,9 @@ def job(table, by_hand, options, capsys):
     charged = [float(row["cost"]["epsilon"]) for row in shown["rows"] if row["kind"] == "charged"]
     assert len(charged) == 4 and float(shown["booked"]["epsilon"]) == pytest.approx(sum(charged), abs=1e-8)
     assert sum(charged) == pytest.approx(2.0, abs=1e-3) and sum(charged) <= 2.0
-    notes = [row["note"].split(":")[0] for row in shown["rows"] if row["kind"] == "charged"]
+    notes = [
+        row["note"].split(":")[0].split(" model ")[0] for row in shown["rows"] if row["kind"] == "charged"
+    ]
     assert notes == ["schema draft", "description", "train", "evaluate"]
 
     named = [*load_schema(by_hand).columns, "label"]

@@ -185,7 +185,8 @@ def test_the_same_in_python_with_a_holdout_and_on_the_command_line(tmp_path, cap
     Ledger.create("L.db", "people", epsilon=3, delta=1e-4)
     made = REG.evaluate(X, Y, epsilon=1.0, ledger="L.db")
     assert 0.5 < made["R2"].value < 1 and made.guarantee_.epsilon(1e-5) <= 1.0
-    assert Ledger.open("L.db").entries()[0].note.startswith("evaluate: absolute_error, squared_error, r2")
+    note = Ledger.open("L.db").entries()[0].note
+    assert note.startswith("evaluate model ") and ": absolute_error, squared_error, r2" in note
     page = made.save("e.html").read_text()
     assert "errors above 12.5" in page and json.loads(made.save("e.json").read_text())["figures"]
     again = prepriv.PrivateRegressor(REG.domain.with_n(len(Y)), holdout=0.3, evaluate_epsilon=1.0).fit(X, Y)

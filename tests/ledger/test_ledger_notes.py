@@ -62,7 +62,9 @@ def test_every_release_in_python_takes_a_note(at, capsys):
         line for line in capsys.readouterr().out.splitlines() if "the fit" in line or "how good" in line
     )
     assert f"artifact {digest[:12]}  the fit, train: " in first
-    assert f"artifact {hashlib.sha256(page.read_bytes()).hexdigest()[:12]}  how good, evaluate: " in second
+    assert (
+        f"artifact {hashlib.sha256(page.read_bytes()).hexdigest()[:12]}  how good, evaluate model " in second
+    )
 
 
 def test_the_command_line_takes_one(at, capsys):

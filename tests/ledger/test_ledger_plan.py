@@ -10,6 +10,7 @@ import prepriv
 from prepriv import Domain, PrivateClassifier
 from prepriv import preprocessing as pre
 from prepriv.commands.ledger import app
+from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger
@@ -109,5 +110,9 @@ def test_show_names_preparations_evaluations_and_questions(tmp_path):
     clf.evaluate(X, Y, epsilon=0.5, ledger=path)
     prepriv.PrivateTransformer(domain, [pre.Center(payment=Budget(0.5))], ledger=path).fit(X)
     notes = [entry.note for entry in Ledger.open(path).entries()]
-    assert [note.split(":")[0] for note in notes] == ["train", "evaluate", "prepare"], notes
+    assert [note.split(":")[0] for note in notes] == [
+        "train",
+        f"evaluate model {model_hash(clf.model_)[:12]}",
+        "prepare",
+    ], notes
     assert "accuracy" in notes[1] and "Center (budget)" in notes[2]

@@ -29,6 +29,7 @@ from prepriv.drafted import Drafted
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.printed import up
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import Ledger
@@ -468,3 +469,16 @@ def test_a_second_run_counts_the_drafts_of_earlier_ones(folder, capsys):
     parts = [Model.load(f"runs/{name}").part for name in "ab"]
     both = float(said_of_both.split("together they cost ε = ")[1].split()[0])
     assert both == pytest.approx(by_hand(parts[0].compose(parts[1]), draft), rel=1e-3)
+
+
+def test_no_ledger_is_said_to_add_a_draft_that_was_charged_to_none():
+    """Another charge of the same size stood for it."""
+    receipt = {"plan_uid": "u", "sequence": 2, "head": "0" * 64, "dataset": "people"}
+    receipt |= {"cap": "epsilon 9, delta 0.001"}
+    for ledger, added in ((None, False), ({k: receipt[k] for k in ("plan_uid", "sequence", "head")}, True)):
+        drafted = dataclasses.replace(DECLARED, drafts=(dataclasses.replace(DRAFT, ledger=ledger),))
+        plan = make_plan(drafted.with_n(N), [], DESCENT, epsilon=1.0, delta=1e-5)
+        total = 1 + float(up(of_draft(drafted.drafts[0], drafted).epsilon(1e-6), 4))
+        told = receipt | {"total": f"epsilon {total:.4f}, delta 0.000011"}
+        page = Report.of(plan, private=True, receipt=told).to_html()
+        assert ("The ledger adds plainly: " in page) == added

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from prepriv._rounding import UP
-from prepriv.drafted import Drafted
+from prepriv.drafted import CHARGE, Drafted
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
@@ -24,12 +24,11 @@ from prepriv.release.model import Model
 from prepriv.release.report import Report
 
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
-_HELD_OUT = re.compile(r"\bhold out ([0-9.e-]+),")
+_HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
 _KIND = re.compile(
     r"(?:^|, |`: )(schema draft|hold out|choose|train|evaluate|prepare|questions|description|sketch)\b"
 )  # what a charge was for, in its note
-_DRAFT = re.compile(r"\bschema draft\b")  # in the note of its charge
 
 
 def charge_problems(
@@ -99,12 +98,12 @@ def _scored_later(entries: Sequence[Entry], row: Entry, model: Model, page: Repo
     """A score of this very model that was paid for later, where the page shows none."""
     if page is None or page.measured is not None:
         return []
-    of_this = f", model {model_hash(model)[:12]}"
+    of_this = f"model {model_hash(model)[:12]}"
     paid = [one for one in entries if one.kind == "charged" and one.sequence > row.sequence]
     return [
         f"why the page shows no score: row {one.sequence} paid to evaluate this model"
         for one in paid
-        if _kind(one) == "evaluate" and of_this in one.note
+        if "evaluate" in _kinds(one) and of_this in one.note
     ]
 
 
@@ -149,13 +148,17 @@ def _charges(entries: Sequence[Entry], when: str) -> str:
 
 def _kind(entry: Entry) -> str:
     """What was charged, in a word or two; "other" where its note has no such word."""
-    found = _KIND.search(entry.note.split(" | ")[0])
-    return found[1] if found else "other"
+    return next(iter(_kinds(entry)), "other")
+
+
+def _kinds(entry: Entry) -> list[str]:
+    """Every such word: a person's note that begins with one, and the parts of a charge as a whole."""
+    return _KIND.findall(entry.note.split(" | ")[0])
 
 
 def _of_both(model: Model, page: Report, entry: Entry) -> HoldoutPlan | None:
     """The plan of training and measurement that a model and its page state, with the share that the charge names."""
-    share = _HELD_OUT.search(entry.note)
+    share = _HELD_OUT.match(entry.note)
     if share is None or not isinstance(page.measured, PrivateEvaluation):
         return None
     evaluation = page.measured.plan
@@ -187,9 +190,7 @@ def _drafts(header: Header, entries: list[Entry], model: Model) -> list[str]:
 
 def _is_charge_of(entry: Entry, drafted: Drafted) -> bool:
     receipt = drafted.ledger or {}
-    same = (entry.sequence, entry.head, entry.plan_uid) == tuple(
-        receipt.get(key) for key in ("sequence", "head", "plan_uid")
-    )
+    same = (entry.plan_uid, entry.sequence, entry.head) == tuple(receipt.get(key) for key in CHARGE)
     return same and (entry.kind, entry.plan_hash) == ("charged", drafted.plan)
 
 
@@ -200,7 +201,7 @@ def _other_drafts(entries: Sequence[Entry], model: Model) -> list[str]:
         f"whether bounds or classes come from the schema draft of row {entry.sequence}, which the model does not claim: if they do, "
         "its cost is missing in the claim"
         for entry in entries
-        if entry.kind == "charged" and _DRAFT.search(entry.note) and entry.plan_uid not in claimed
+        if entry.kind == "charged" and "schema draft" in _kinds(entry) and entry.plan_uid not in claimed
     ]
 
 

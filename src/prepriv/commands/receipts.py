@@ -26,7 +26,10 @@ def gives_receipts(place: str) -> bool:
     path = Path(place)
     if is_url(place) or not (path.is_dir() or path.suffix.lower() in _ENDINGS):
         return False
-    return not (path.is_file() and path.read_bytes()[: len(_SQLITE)] == _SQLITE)
+    if not path.is_file():
+        return True
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) != _SQLITE
 
 
 def receipts_in(place: str) -> tuple[Receipt, ...]:

@@ -9,13 +9,12 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from prepriv._arrays import Floats
 from prepriv._text import csv_cell
 from prepriv.commands.charged import charge_problems, to_ask, told_of_charge
 from prepriv.commands.common import private_data_open
@@ -23,7 +22,6 @@ from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.verify import both_accounts, differences
-from prepriv.domain import Domain
 from prepriv.ledger import LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
@@ -56,13 +54,14 @@ def predict(
         check_standard_output()
     else:
         _check_predictions(out, (data, artifact_file(model)))
-    weights = released.class_weight if class_weight is None else _weights(released.domain, class_weight)
+    if released.domain.target is not None and (proba or class_weight is not None):
+        raise Stop(
+            f"{'--proba' if proba else '--class-weight'}: this model predicts a number, and not a class"
+        )
+    if class_weight is not None:
+        released = _weighed(released, class_weight)
     rows = read_table(data, list(released.domain.columns) or None)
     if released.domain.target is not None:
-        if proba or class_weight is not None:
-            raise Stop(
-                f"{'--proba' if proba else '--class-weight'}: this model predicts a number, and not a class"
-            )
         with private_data_open():
             numbers = [float(v) for v in released.predict(rows)]
         if as_json:
@@ -72,9 +71,10 @@ def predict(
         return
     with private_data_open():
         probabilities = released.predict_proba(rows)
-    proba = proba or weights is not None  # of weighed classes the predicted one need not be the most probable
-    classes = released.domain.classes
-    decided = (probabilities if weights is None else probabilities * weights).argmax(axis=1)
+    proba = (
+        proba or released.class_weight is not None
+    )  # of weighed classes the predicted one need not be the most probable
+    classes, decided = released.domain.classes, released.decided(probabilities)
     if as_json:
         told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]}
         if proba:
@@ -91,8 +91,8 @@ def predict(
     _written(out, header, lines)
 
 
-def _weights(domain: Domain, text: str) -> Floats:
-    """Of --class-weight: a function of the declared classes alone."""
+def _weighed(model: Model, text: str) -> Model:
+    """The same with the weights of --class-weight in place of its own: a function of the declared classes alone."""
     given = parse_yaml(text, "--class-weight")
     if given == "balanced":
         raise Stop(
@@ -100,7 +100,7 @@ def _weights(domain: Domain, text: str) -> Floats:
         )
     if not isinstance(given, dict) or not given:
         raise Stop("--class-weight must be weights of classes, such as '{yes: 5}'")
-    return np.array(decision(domain, class_weight=given)[1])
+    return replace(model, plan={**model.plan, "class_weight": decision(model.domain, given)[1]})
 
 
 def _written(out: Path | None, header: list[str], lines: Any) -> None:
@@ -238,20 +238,21 @@ def report(
         console.print(both_accounts(anew), soft_wrap=True)
     asked = [] if ledger is None else _check_charge(ledger, released, artifact_file(model), anew)
     plan = released.declared
-    made = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+    alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+    shown = anew or alone  # the page that was verified has what was measured, too
     if record is not None:
-        _write_record(record, anew or made)
+        _write_record(record, shown)
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")
         if html.exists():
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
-        made.save(writable_file(html))
+        alone.save(writable_file(html))
     if as_json:
-        print_json(made.to_json() | ({"ask_before_you_sign": asked} if asked else {}))
-    print_summary(anew or made)
+        print_json(shown.to_json() | ({"ask_before_you_sign": asked} if asked else {}))
+    print_summary(shown)
     console.print()
-    print_guarantee(plan, released.private, released.guarantee)
+    print_guarantee(plan, released.private, shown.guarantee)
     if released.private:
         print_proofs(proofs_of(plan))
     if released.receipt is not None:

@@ -162,10 +162,10 @@ class EvaluationPlan(Priced):
 
     @property
     def what(self) -> str:
-        """In a few words, for the ledger: the measures, and of which model."""
+        """In a few words, for the ledger: of which model, in front, where no note is cut (`condition_note`), and the measures."""
         groups = "" if self.by is None else f", in {len(self.groups)} groups"
-        model = f", model {self.model[:12]}" if self.model else ""
-        return f"evaluate: {', '.join(self.measures)}{groups}{model}"
+        model = f" model {self.model[:12]}" if self.model else ""
+        return f"evaluate{model}: {', '.join(self.measures)}{groups}"
 
 
 def plan_evaluation(

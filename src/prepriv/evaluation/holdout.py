@@ -25,6 +25,7 @@ from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.periods import Periods
@@ -107,7 +108,7 @@ class HoldoutPlan(Priced):
     @property
     def what(self) -> str:
         """In a few words, for the ledger: both plans, the shorter one first."""
-        return f"hold out {self.holdout.share:g}, {self.evaluation.what}, {self.training.what}"
+        return f"hold out {exact(self.holdout.share)}, {self.evaluation.what}, {self.training.what}"
 
 
 def plan_holdout(

@@ -126,8 +126,7 @@ def condition_note(
         kind = len(what.split(",")[0]) + len(", , ...")
         what = f"{_printable(note)[: max(room - kind, 8)].rstrip()}, {what}"
     if len(what) > room:
-        short = what[: room - 5]
-        what = (short.rpartition(",")[0] or short) + ", ..."
+        what = (what[: room - 4].rpartition(",")[0] or what[: room - 5]) + ", ..."
     what = mark + what
     most = 200 - (len(what) + len(_BEHIND) if what else 0)
     if not remarks:

@@ -115,8 +115,8 @@ def _claim(report: Report) -> str:
 
 def left_of(receipt: Mapping[str, Any] | None) -> str:
     """What was left of the cap after a charge, as the ledger writes amounts; "" where the receipt does not say."""
-    cap, total = ({} if receipt is None else dict(receipt)).get("cap", ""), (receipt or {}).get("total", "")
-    pairs = list(zip(AMOUNT.findall(cap), AMOUNT.findall(total)))
+    cap, total = (AMOUNT.findall((receipt or {}).get(key, "")) for key in ("cap", "total"))
+    pairs = list(zip(cap, total))
     if not pairs or any(a[0] != b[0] for a, b in pairs):
         return ""
     return ", ".join(
@@ -145,14 +145,15 @@ def _added_up(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _added_plainly(report: Report) -> str:
-    """How the ledger adds what the claim adds up, of ε: "0.2 + 1 = 1.2 of 2"; "" where it holds other charges, too, or counts otherwise."""
+    """How the ledger adds what the claim adds up, of ε: "0.2 + 1 = 1.2 of 2"; "" where it holds other charges, too, or counts otherwise, or
+    where a draft was charged to none."""
     receipt = report.receipt or {}
     (total, cap) = (
         dict(AMOUNT.findall(str(receipt.get(key, "")))).get("epsilon") for key in ("total", "cap")
     )
     *parts, _ = _added_up(report) or [("", "", "")]
     epsilons = [epsilon for _, epsilon, _ in (*parts[1:], *parts[:1])]
-    if total is None or cap is None or not parts:
+    if total is None or cap is None or not parts or any(d.ledger is None for d in report.plan.domain.drafts):
         return ""
     whole = up(float(total), 4)
     if up(round(sum(map(float, epsilons)), 9), 4) != whole:  # the ledger holds other charges, too
