@@ -175,7 +175,7 @@ def _check_charge(place: str, released: Model, file: Path, page: Report | None) 
     for line in told:
         console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
-        console.print(f"cannot be checked, stated by whoever ran it: {line}", soft_wrap=True)
+        console.print(f"taken on trust from whoever ran it: {line}", soft_wrap=True)
     return asked
 
 
@@ -229,7 +229,7 @@ def report(
             raise Stop(f"{verify} is not the report that this version gives for this model", FOUND)
         console.print(f"verified: {verify} is exactly the report that this model gives")
         for line in unchecked:
-            console.print(f"cannot be checked, stated by whoever ran it: {line}", soft_wrap=True)
+            console.print(f"taken on trust from whoever ran it: {line}", soft_wrap=True)
         if anew.measured is None and anew.evaluation is None and ledger is None:
             console.print(
                 "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",
