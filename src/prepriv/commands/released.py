@@ -71,9 +71,8 @@ def predict(
         return
     with private_data_open():
         probabilities = released.predict_proba(rows)
-    proba = (
-        proba or released.class_weight is not None
-    )  # of weighed classes the predicted one need not be the most probable
+    # of weighed classes the predicted one need not be the most probable
+    proba = proba or released.class_weight is not None
     classes, decided = released.domain.classes, released.decided(probabilities)
     if as_json:
         told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]}
