@@ -11,8 +11,8 @@ import pytest
 import threadpoolctl
 
 import prepriv
+from prepriv._blas import one_blas_thread
 from prepriv.engines.local import Threads
-from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.exact.grid import IntegerGrid
 from prepriv.placed.handed import placeless
 from prepriv.placed.rows import Mapped

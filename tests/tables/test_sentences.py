@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import threading
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 from prepriv import (
     Budget,
@@ -368,6 +370,33 @@ def test_the_command_line_trains_on_sentences_beside_public_ones(package, tmp_pa
     capsys.readouterr()
     assert run([*trained, "--out", str(tmp_path / "other")]) != 0 and not (tmp_path / "other").exists()
     assert "another vocab.txt" in capsys.readouterr().err
+
+
+def test_texts_take_one_thread_while_those_of_another_table_end(package, monkeypatch):
+    """Bits of a product can depend on the number of threads, and the process has its own back afterwards."""
+
+    def threads():
+        found = threadpoolctl.ThreadpoolController().select(user_api="blas").info()
+        return {library["num_threads"] for library in found}
+
+    before, begun, second, seen = threads(), threading.Event(), threading.Event(), []
+    first = threading.Thread(target=lambda: sentences.embedded(np.array(["free"], dtype=object)))
+
+    def row(self, text):
+        if text == "free":
+            begun.set()
+            second.wait(60)
+        else:
+            second.set()
+            first.join(60)
+            seen.append(threads())
+        return np.zeros(sentences.SENTENCE_WIDTH, np.float32)
+
+    monkeypatch.setattr(sentences.SentenceNetwork, "row", row)
+    first.start()
+    begun.wait(60)
+    sentences.embedded(np.array(["home"], dtype=object))
+    assert seen[0] <= {1} and threads() == before
 
 
 # As sentence-transformers 6.2 makes them: the first three of 384 numbers.

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arguments import shown
+from prepriv._blas import one_blas_thread
 from prepriv.engines.engine import Block, NoRoom, Separable
-from prepriv.exact.gradient_sum import QuantizedRows, cores, one_blas_thread
+from prepriv.exact.gradient_sum import QuantizedRows, cores
 from prepriv.exact.grid import IntegerGrid
 from prepriv.exact.unit_sum import UnitRows
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._blas import one_blas_thread
 from prepriv._copies import copied
 from prepriv.columns import Numeric
 from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
 from prepriv.exact.ball import row_norms
-from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.learners.targets import decoded
 from prepriv.placed.handed import placeless
 from prepriv.plans.link import softmax, winners

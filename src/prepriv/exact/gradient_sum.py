@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from prepriv._blas import one_blas_thread
 from prepriv._kinds import is_ours
 from prepriv._quiet import silent
 from prepriv.exact.ball import row_sum
@@ -28,7 +26,6 @@ from prepriv.exact.grid import EXACT, MARGIN, IntegerGrid
 
 _CACHE = 1 << 19  # bytes of float64 rows that stay in the cache of one core beside what they were made from
 _BLOCKS_A_THREAD = 3  # at least, where rows are added up by several threads
-_SEVERAL = 1024  # rows, some blocks of them
 _SHOWN = 256  # records that a third-party loss is shown at a time
 _PRODUCT = 1_000_000  # multiplications up to which BLAS has kernels that pack nothing,
 _THIN = 16  # which is faster for so many outputs, at most
@@ -191,42 +188,6 @@ def _parts(rows: int, outputs: int, features: int) -> list[slice]:
         size = min(size, max(16, _PRODUCT // (outputs * features) // 16 * 16))
     size = max(1, min(size, rows))
     return [slice(i, i + size) for i in range(0, rows, size)]
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    """To look for the libraries of products takes as long as a pass over ten thousand rows."""
-    return ThreadpoolController()
-
-
-class _Held:
-    """How many ask for one thread, and what they found."""
-
-    lock = threading.Lock()
-    asked = 0
-    before: Any = None
-
-
-@contextmanager
-def one_blas_thread(rows: int | None = None) -> Iterator[None]:
-    """Products take one thread: of blocks of some hundred rows more of them wait for each other, which takes twice the time of
-    the processor. The last of several threads that ask for it gives back what the first one found. rows: how many there are;
-    of a few nothing is changed, which would take longer.
-    """
-    if rows is not None and rows < _SEVERAL:
-        yield
-        return
-    with _Held.lock:
-        if _Held.asked == 0:
-            _Held.before = _controller().limit(limits=1, user_api="blas")
-        _Held.asked += 1
-    try:
-        yield
-    finally:
-        with _Held.lock:
-            _Held.asked -= 1
-            if _Held.asked == 0:
-                _Held.before.restore_original_limits()
 
 
 def cores() -> int:

@@ -8,19 +8,18 @@ every machine, for every pair, whatever other rows there are (docs/proofs/dedupl
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from prepriv._blas import one_blas_thread
+from prepriv.exact.gradient_sum import cores
 from prepriv.preprocessing._grid import RowGrid
 from prepriv.preprocessing.base import Rows
 
@@ -136,16 +135,10 @@ def _for_blocks(points: Points, candidates: Ints, squares: Sequence[int], work: 
     if len(points) <= _ALONE:
         loop()
         return
-    threads = min(8, os.cpu_count() or 1)
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    threads = cores()
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(loop) for _ in range(threads)]:
             done.result()
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The linear-algebra libraries of this process: looked for once."""
-    return ThreadpoolController()
 
 
 def _one_leaf(

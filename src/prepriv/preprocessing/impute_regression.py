@@ -6,7 +6,6 @@ Table 3 (Sherman-Morrison, add-one), replaced by strong convexity (docs/errata.m
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from prepriv import payment as pay
 from prepriv._arrays import Floats
+from prepriv._blas import one_blas_thread
 from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.exact.ball import norms
@@ -32,11 +31,6 @@ from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 _ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
-
-
-@functools.cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +304,7 @@ class RegressionImputer(Imputer):
         every, without, right = Total((k, k)), Total((targets, k, k)), Total((targets, k))
         seen = np.zeros(targets, dtype=np.int64)
         # Small products: threads would only wait for each other.
-        with _controller().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             for piece in pieces(rows):
                 z, t = frame.z(piece), frame.t(piece)
                 gaps = np.isnan(t)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._blas import one_blas_thread
 from prepriv._copies import copied
 from prepriv._kinds import is_ours
 from prepriv.adjacency import n_is_public
@@ -23,7 +24,6 @@ from prepriv.domain import Domain
 from prepriv.engines.engine import Block, Engine, Held, Room
 from prepriv.engines.local import THREADS
 from prepriv.exact.ball import row_norms
-from prepriv.exact.gradient_sum import one_blas_thread
 from prepriv.guarantees.one_run import OneRun
 from prepriv.learners.learner import Learner, Run, allowance
 from prepriv.mechanisms.handle import Mechanisms

