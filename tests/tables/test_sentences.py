@@ -407,7 +407,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.skipif(find_spec(sentences.SENTENCE_PACKAGE) is None, reason="needs prepriv[embeddings]")
+@pytest.mark.skipif(find_spec(sentences.SENTENCE_PACKAGE) is None, reason="needs the package of weights")
 def test_the_weights_of_the_package_make_what_sentence_transformers_makes_of_them():
     sentences.sentence_network.cache_clear()
     for text, numbers in KNOWN.items():

