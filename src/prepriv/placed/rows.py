@@ -3,9 +3,10 @@ and inside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -87,28 +88,29 @@ class Mapped:
         return (x if kept is None else np.where(kept[:, None], x, 0.0)), kept, start
 
 
-def _ours_throughout(value: Any, seen: frozenset[int] = frozenset()) -> bool:
+def _ours_throughout(thing: Any) -> bool:
     """Whether a map, and all that it holds, is of this package, or plain numbers and texts: a map of ours can wrap third-party code, which
     nothing says may run in several threads."""
-    kind = type(value)
-    if kind.__module__ in ("builtins", "numpy") and not callable(value):
-        if isinstance(value, np.ndarray):
-            return bool(value.dtype != object)
-        held = value.values() if isinstance(value, Mapping) else value
-        return (
-            not isinstance(held, Iterable)
-            or isinstance(held, str | bytes)
-            or all(_ours_throughout(one, seen) for one in held)
-        )
-    if not is_ours(kind):
-        return False
-    if id(value) in seen:
-        return True
-    slots = (getattr(value, name, None) for name in getattr(kind, "__slots__", ()))
-    return all(
-        _ours_throughout(one, seen | {id(value)})
-        for one in (*getattr(value, "__dict__", {}).values(), *slots)
-    )
+    waiting, seen = [thing], set[int]()
+    while waiting:
+        one = waiting.pop()
+        kind = type(one)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if is_ours(kind) and hasattr(one, "__dict__"):
+            waiting += vars(one).values()
+        elif kind in (dict, MappingProxyType):
+            waiting += one.values()
+        elif kind in (list, tuple, set, frozenset):
+            waiting += one
+        elif (
+            (isinstance(one, np.ndarray) and one.dtype.hasobject)
+            or kind.__module__ not in ("builtins", "numpy")
+            or callable(one)
+        ):
+            return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
