@@ -12,19 +12,24 @@ _SEVERAL = 1024  # rows, some blocks of them
 
 
 @cache
-def _controller() -> Any:
+def _libraries() -> list[Any]:
     """The libraries of products in this process, looked for once: that takes as long as a pass over ten thousand rows."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+
+
+def _set(library: Any, threads: int) -> None:
+    """threadpoolctl lets the first Python thread alone set it, and does nothing for others: then no limit holds, or one stays for good."""
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(threads)
 
 
 class _Held:
-    """How many ask for one thread, and what they found."""
+    """How many ask for one thread, and what the first of them found."""
 
     lock = threading.Lock()
     asked = 0
-    before: Any = None
+    before: tuple[int, ...] = ()
 
 
 @contextmanager
@@ -38,7 +43,9 @@ def one_blas_thread(rows: int | None = None) -> Iterator[None]:
         return
     with _Held.lock:
         if _Held.asked == 0:
-            _Held.before = _controller().limit(limits=1, user_api="blas")
+            _Held.before = tuple(one.get_num_threads() for one in _libraries())
+            for one in _libraries():
+                _set(one, 1)
         _Held.asked += 1
     try:
         yield
@@ -46,4 +53,5 @@ def one_blas_thread(rows: int | None = None) -> Iterator[None]:
         with _Held.lock:
             _Held.asked -= 1
             if _Held.asked == 0:
-                _Held.before.restore_original_limits()
+                for one, threads in zip(_libraries(), _Held.before):
+                    _set(one, threads)

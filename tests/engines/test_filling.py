@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import pytest
 import threadpoolctl
 
 import prepriv
+from prepriv import _blas
 from prepriv._blas import one_blas_thread
 from prepriv.engines.local import Threads
 from prepriv.exact.grid import IntegerGrid
@@ -125,12 +127,24 @@ def test_progress_is_told_in_order():
     assert seen and seen == sorted(seen)
 
 
-def test_products_take_one_thread_until_the_last_that_asked_for_it_is_done():
+@pytest.fixture
+def two_threads():
+    """Of products, where the suite's own process has one."""
+    before = [one.get_num_threads() for one in _blas._libraries()]
+    for one in _blas._libraries():
+        _blas._set(one, 2)
+    yield
+    for one, threads in zip(_blas._libraries(), before):
+        _blas._set(one, threads)
+
+
+def test_products_take_one_thread_until_the_last_that_asked_for_it_is_done(two_threads):
     def threads():
         found = threadpoolctl.ThreadpoolController().select(user_api="blas").info()
         return {library["num_threads"] for library in found}
 
     before = threads()
+    assert before == {2}
     with one_blas_thread(10):
         assert threads() == before
     first, second = one_blas_thread(), one_blas_thread(10**6)
@@ -143,3 +157,18 @@ def test_products_take_one_thread_until_the_last_that_asked_for_it_is_done():
         assert threads() <= {1}
         inner.close()
     assert threads() == before
+    begun, ended, seen = threading.Event(), threading.Event(), []
+
+    def other():
+        with one_blas_thread():
+            begun.set()
+            ended.wait(60)
+            seen.append(threads())
+
+    beside = threading.Thread(target=other)
+    with one_blas_thread():
+        beside.start()
+        begun.wait(60)
+    ended.set()
+    beside.join(60)
+    assert seen[0] <= {1} and threads() == before

@@ -80,6 +80,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/engines/test_filling.py", "-k", "no_warning"),
     ),
     Mutant(
+        "products take one thread where the first thread of the process asks for it, and nowhere else",
+        "a limit that does not hold, or stays for good (threadpoolctl 3.8)",
+        "_blas.py",
+        'getattr(library, "_real_set_num_threads", library.set_num_threads)(threads)',
+        "library.set_num_threads(threads)",
+        ("tests/engines/test_filling.py", "-k", "last_that_asked"),
+    ),
+    Mutant(
         "third-party maps are called by several threads",
         "our own: code that learns what stands beside a row",
         "placed/rows.py",
