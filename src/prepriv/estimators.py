@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from prepriv._arguments import shown
+from prepriv._callers import callers_level
 from prepriv._progress import progress_bar
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
@@ -247,6 +248,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self._released(trained, None, names)
 
     def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> Self:
+        from prepriv.evaluation.evaluation_plan import drowned
         from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 
         if not n_is_public(domain.adjacency):
@@ -259,6 +261,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         )
         whole = replace(domain, n=None)  # each part has a number of its own
         plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
+        if why := drowned(plan.evaluation):  # before the charge
+            warnings.warn(f"the holdout: {why}", UserWarning, stacklevel=callers_level())
         session, room = self._session(plan), self._room(plan.training)
         with progress_bar(shown=self.verbose) as progress:
             trained, made = train_and_evaluate(

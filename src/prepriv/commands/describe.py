@@ -56,7 +56,7 @@ def describe(
     plan = plan_description(domain, epsilon=epsilon, delta=delta, n=n, correlations=correlations, by=by)
     if out is not None and out.suffix != ".html":
         raise Stop(f"--out must end in .html; got {out.name}")
-    if plan.groups is None and (why := too_few(plan)):
+    if why := too_few(plan):
         console.print(f"WARNING: {why}", soft_wrap=True)
     say_drafted(plan.domain, ledger)
     came = Came()

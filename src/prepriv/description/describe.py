@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import integer, numbers, truth
 from prepriv._arrays import Floats
+from prepriv._callers import callers_level
 from prepriv._rounding import FAR_DOWN
 from prepriv._text import printable
 from prepriv.adjacency import n_is_public, rows_changed
@@ -211,8 +213,11 @@ def plan_description(
 
 
 def too_few(plan: DescribePlan) -> str:
-    """Why a description of so few rows says nothing, or nothing: no mean and no count of all rows would stand out of its noise."""
+    """Why a description of so few rows says nothing, or nothing: no mean and no count of all rows would stand out of its noise. Of groups
+    nothing is said."""
     look = plan.look
+    if plan.groups is not None:
+        return ""
     moments = [SHIFT * multiplier(part) for part in look.parts if part.name.startswith("moments")]
     counts = [
         multiplier(part) * math.sqrt(rows_changed(look.adjacency))
@@ -292,6 +297,8 @@ def describe(
     if options.get("n") is None and domain.n is None and counted:
         options["n"] = rows_there(table, ledger)
     plan = plan_description(domain, epsilon=epsilon, delta=delta, **options)
+    if why := too_few(plan):  # before the charge
+        warnings.warn(why, UserWarning, stacklevel=callers_level())
     return describe_in_private(plan, table, ledger=ledger)
 
 
