@@ -11,7 +11,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
-from sklearn.impute import SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -455,6 +455,24 @@ def test_made_up_gaps_before_a_function_are_filled_within_the_bounds_of_their_co
         .free(Domain({"a": Numeric(100, 10_000, missing="impute")}, classes=[0, 1]).space)
         .transform(np.array([[0.0], [1.0]]))
     ) == pytest.approx(1)
+
+
+def test_gaps_before_a_function_are_filled_as_asked_and_indicators_see_them():
+    """The middle of the bounds stood for any constant, and an indicator saw no gap."""
+    numbers = Domain({"a": Numeric(0, 10), "c": Numeric(0, 3)}, classes=[0, 1], n=N)
+    for part, first in (
+        (SimpleImputer(strategy="constant", fill_value=0), "ConstantImputer"),
+        (SimpleImputer(strategy="constant", fill_value=1), "Fitted"),  # another share of each width
+        (SimpleImputer(strategy="constant", fill_value=0, add_indicator=True), "Fitted"),
+        (MissingIndicator(features="all"), "Fitted"),
+    ):
+        read = reading(make_pipeline(part, FunctionTransformer(np.cbrt), StandardScaler(), LAST), numbers)
+        assert read.taken.way == "budget" and read.steps[0].name == first
+        assert first == "Fitted" or read.steps[0].value == 0.0
+        assert not any("fills none" in told or "gaps of all" in told for told in read.says)
+    zero = make_pipeline(SimpleImputer(strategy="constant", fill_value=0), StandardScaler())
+    read = own(make_column_transformer((zero, ["a"]), (StandardScaler(), ["c"])), numbers)
+    assert any("gaps of all numbers are filled, at 0 of the width" in told for told in read.says)
 
 
 def test_a_target_after_a_sketch_is_learned_at_every_epsilon():

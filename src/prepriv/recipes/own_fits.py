@@ -230,13 +230,17 @@ def _branch(part: Mapping[str, Any], domain: Domain) -> _Branch:
     columns = tuple(every[i] for i in part["of"] if i < len(every))
     steps = [] if isinstance(part["part"], str) else _flat(part["part"])
     numbers = all(isinstance(domain.columns[name], Numeric) for name in columns)
-    fills = ("mean", "median") if numbers else ("most_frequent",)
+    fills = ("mean", "median", "constant") if numbers else ("most_frequent",)
     lead = steps[
         : int(bool(steps) and _name(steps[0]) == "SimpleImputer" and steps[0]["params"]["strategy"] in fills)
     ]
     middle = list[Mapping[str, Any]]()
+    number = any(isinstance(domain.columns[name], Numeric) for name in columns)
+    looks_for_gaps = ("MissingIndicator", "SimpleImputer") if number else ()  # which are filled by then
     for step in steps[len(lead) :]:
         if "params" not in step or any(found.learns for found in parts_of(step)):
+            break
+        if _name(step) in looks_for_gaps:
             break
         middle.append(step)
     filled = [_middles([domain.columns[name] for name in columns])] if numbers and middle else []
@@ -338,6 +342,10 @@ class _OwnReader:
             constant = float(strategy.removeprefix("constant ")) if strategy.startswith("constant ") else 0.5
             if not strategy:
                 self.differs.insert(0, _MIDDLE)
+            elif strategy not in ("mean", "median") and not self.filled[strategy] >= set(gaps):
+                self.differs.append(
+                    f"gaps of all numbers are filled, at {constant:.3g} of the width between their bounds"
+                )
             steps.insert(0, ConstantImputer(constant) if fill is None else fill(payment=pay.Budget()))
         if not gaps:  # nothing is filled
             self.differs = [told for told in self.differs if told not in (NOISY_MEANS, _NOISY_MEDIANS)]

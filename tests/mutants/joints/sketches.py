@@ -286,6 +286,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (*OWN, "learns_nothing"),
     ),
     Mutant(
+        "gaps are filled before the part that looks for them",
+        "our own: the middle of the bounds stood for any constant",
+        "recipes/own_fits.py",
+        "if _name(step) in looks_for_gaps:",
+        "if False:",
+        (*OWN, "filled_as_asked"),
+    ),
+    Mutant(
         "rows of a target after a sketch are brought to one norm",
         "our own: what is linear in a row is not linear in its direction",
         "recipes/pipeline_ways.py",
