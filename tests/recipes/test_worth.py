@@ -63,6 +63,9 @@ def test_plan_compares_budgets(tmp_path, monkeypatch, capsys):
     assert "55.4%" in capsys.readouterr().out
     for wrong in ("0.1,x", "0", "inf", ",".join(["1"] * 21)):
         assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", wrong]) == 2
+    for option, value in (("--plot", "p.svg"), ("--holdout", "0.2")):
+        assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", "0.1,1", option, value]) == 2
+        assert f"{option} is for one ε" in capsys.readouterr().err
     target = SCHEMA.replace("classes: [a, b]", "low: 0, high: 1")
     (tmp_path / "T.yaml").write_text(target)
     assert run(["plan", "T.yaml", "--rows", "500", "--epsilons", "1"]) == 0

@@ -178,15 +178,16 @@ def plan(
         return plan_for(declared, schema.parent, rows=n, epsilon=budget, delta=delta, adjacency=adjacency)
 
     if epsilons is not None:
-        if plot is not None:
-            raise Stop("--plot draws the prices of one ε, so leave out --epsilons")
+        for option, told in (("--plot", plot), ("--holdout", holdout)):
+            if told is not None:
+                raise Stop(f"{option} is for one ε, so leave out --epsilons")
         budgets = _budgets(epsilons, delta)
         with waiting("pricing"):
             plans = [made(budget) for budget in budgets]
             lines = compared(plans)
         show_compared(lines)
-        if told := recall_in_words(plans):
-            console.print(told, soft_wrap=not console.is_terminal)
+        if recall := recall_in_words(plans):
+            console.print(recall, soft_wrap=not console.is_terminal)
         if as_json:
             print_json({"epsilons": [line.to_json() for line in lines]})
         return
@@ -283,12 +284,9 @@ def recall_in_words(plans: Sequence[Plan]) -> str:
         if classes < 2 or rows < 1:
             return ""
         noise = plan_evaluation(plan.domain, n=rows, epsilon=plan.epsilon, delta=plan.delta).noise
-        square = (
-            _POINTS**2,
-            Z_SQUARED / 4,
-            Z_SQUARED * noise**2 * classes / 4,
-        )  # points^2 r^2 = z^2 (r / 4 + noise of the counts)
-        seen = (square[1] + math.sqrt(square[1] ** 2 + 4 * square[0] * square[2])) / (2 * square[0])
+        # of r records that the holdout sees: points^2 r^2 = z^2 (r / 4 + noise of the counts)
+        a, b, c = _POINTS**2, Z_SQUARED / 4, Z_SQUARED * noise**2 * classes / 4
+        seen = (b + math.sqrt(b**2 + 4 * a * c)) / (2 * a)
         seen = max(seen, FEWEST * noise * math.sqrt(classes)) / _HELD_OUT
         needed.append(f"{float(f'{seen:.2g}'):,.0f} at ε = {exact(plan.epsilon)}")
     return (

@@ -81,10 +81,6 @@ from prepriv.tables.encoding import encode_labels, label_column
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream
 
-_NOTHING_BUT_NOISE = (
-    2.0  # n·µ below which training is refused: a model is mostly noise below FEWEST_SIGNALS already
-)
-
 
 def train(
     data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],

@@ -169,12 +169,9 @@ def seen_with(report: Report) -> str:
 
 def cap_in_words(report: Report) -> str:
     """What the whole ledger of a report may ever hold, from its cap: one sentence; "" without a ledger."""
-    receipt = report.receipt or {}
-    said, each = (
-        guesses_in_words(str(receipt.get("cap", ""))),
-        "for each period" in str(receipt.get("cap", "")),
-    )
-    return said and f"Everything that this ledger may ever hold{', of each period' if each else ''}: {said}."
+    cap = str((report.receipt or {}).get("cap", ""))
+    said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
+    return said and f"Everything that this ledger may ever hold{each}: {said}."
 
 
 def drafted_or_edited(domain: Domain) -> str:
