@@ -378,6 +378,24 @@ def test_files_that_were_given_out_show_what_a_copy_of_the_ledger_lacks(paid, tm
     assert "holds no receipt" in capsys.readouterr().err
 
 
+def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path, capsys):
+    """The receipts of a folder, and of a run and its draft, were taken together."""
+    folder, a, _ = paid
+    out = tmp_path / "given" / "deep"
+    out.mkdir(parents=True)
+    data = json.loads((folder / "a" / "model.json").read_text())
+    (out / "a.json").write_text(json.dumps(data))
+    (out / "S.yaml").write_text("columns: {}\n")  # declared by hand: nothing was paid for it
+    line = ["ledger", "verify", str(folder / "L.db"), str(tmp_path / "given")]
+    assert run(line) == 0 and f"{out / 'a.json'}: ok, charge 1" in capsys.readouterr().out
+    draft = {key: a.receipt[key] for key in ("plan_uid", "sequence", "head")}
+    (out / "b.json").write_text(json.dumps(data | {"ledger": None, "drafted": [{"ledger": draft}]}))
+    assert run(line) == 2 and "b.json holds no receipt" in capsys.readouterr().err
+    (out / "b.json").unlink()
+    (out / "D.yaml").write_text("drafted: [{epsilon: 1}]\n")
+    assert run(line) == 2 and "D.yaml holds no receipt" in capsys.readouterr().err
+
+
 def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
     receipt = prepriv.Model.load(measured / "m").receipt
     kept = {key: receipt[key] for key in ("plan_uid", "sequence", "head")}

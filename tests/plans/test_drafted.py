@@ -25,6 +25,8 @@ from prepriv import preprocessing as pre
 from prepriv.accounts.other_libraries import ran_elsewhere
 from prepriv.accounts.way_out import ways_out
 from prepriv.cli import run
+from prepriv.commands.charged import charge_problems
+from prepriv.domain import drafted_content
 from prepriv.drafted import Drafted
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.families import approximate_dp, gaussian
@@ -32,7 +34,7 @@ from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.printed import up
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
-from prepriv.ledger import Ledger
+from prepriv.ledger import Ledger, NotNoted
 from prepriv.opacus import calibrate
 from prepriv.plans.plan import make_plan
 from prepriv.release.model import BadArtifact, Model
@@ -254,8 +256,9 @@ def said(capsys):
 def test_a_drafted_schema_carries_its_claim_and_remembers_its_ledger(folder, capsys):
     assert run([*INIT, "--ledger", "L.db"]) == 0
     (drafted,) = load_schema("S.yaml").domain().drafts
-    (charged,) = Ledger.open("L.db").entries()
+    charged, noted = Ledger.open("L.db").entries()
     assert (drafted.ledger["sequence"], drafted.ledger["head"]) == (charged.sequence, charged.head)
+    assert (noted.kind, noted.artifact) == ("released", drafted.content)
     capsys.readouterr()
     for command in (
         [*TRAIN, "--out", "a"],
@@ -320,6 +323,37 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["report", "silent", "--ledger", "L.db", "--json"]) == 8
     (asked,) = json.loads(said(capsys)[0])["ask_before_you_sign"]
     assert asked in last
+
+
+def test_whoever_edits_a_draft_and_its_hash_is_found_out_by_the_ledger(folder):
+    """The page said "as drafted, by the hash that the schema holds", which whoever edits it can compute again."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = Domain.draft(TABLE, epsilon=0.5, ledger="L.db")
+    wider = dict(made.columns) | {"a": Numeric(0, 77)}
+    forged = drafted_content(wider, made.classes, None)
+    edited = dataclasses.replace(
+        made, columns=wider, drafts=(dataclasses.replace(made.drafts[0], content=forged),)
+    )
+    assert edited.as_drafted
+    for where, name in ((made, "m"), (edited, "e")):
+        path = classifier(where, ledger="L.db").fit(ROWS, LABELS).model_.save(name, ledger="L.db")
+        wrong, unchecked = charge_problems("L.db", Model.load(path), path.read_bytes())
+        assert unchecked == [] and len(wrong) == (name == "e")
+    assert "row 1 drafted other bounds or classes" in wrong[0]
+
+
+def test_a_draft_that_cannot_be_noted_is_not_lost_and_that_is_said(folder, monkeypatch):
+    def fails(*_):
+        raise NotNoted("its hash is not in the ledger")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("prepriv.description.draft.note_hash", fails)
+        with pytest.warns(UserWarning, match="not in the ledger"):
+            made = Domain.draft(TABLE, epsilon=0.5, ledger="L.db")
+    path = classifier(made, ledger="L.db").fit(ROWS, LABELS).model_.save("m", ledger="L.db")
+    wrong, unchecked = charge_problems("L.db", Model.load(path), path.read_bytes())
+    assert wrong == [] and "names no hash of it beside row 1" in unchecked[0]
 
 
 def test_what_was_drafted_is_known_by_its_hash_and_an_edit_of_it_too(folder, capsys):

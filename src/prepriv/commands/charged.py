@@ -66,7 +66,8 @@ def charge_problems(
             wrong += _other_measurement(page, entry)
         if not noted:
             wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
-    return [*wrong, *_drafts(book.header, [*entries.values()], model)], unchecked
+    of_drafts = _drafts(book.header, [*entries.values()], model)
+    return [*wrong, *of_drafts[0]], [*unchecked, *of_drafts[1]]
 
 
 def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:
@@ -174,9 +175,10 @@ def _other_measurement(page: Report, entry: Entry) -> list[str]:
     return [f"row {entry.sequence} paid to {charged[1]}, and the page shows {shown.plan.what}"]
 
 
-def _drafts(header: Header, entries: list[Entry], model: Model) -> list[str]:
-    """What the ledger did not pay of the drafts that a model claims beside its run, one line each."""
-    wrong, domain = [], model.declared.domain
+def _drafts(header: Header, entries: list[Entry], model: Model) -> tuple[list[str], list[str]]:
+    """What the ledger did not pay of the drafts that a model claims beside its run, or paid for otherwise, one line each; and what it
+    cannot show of them."""
+    wrong, unchecked, domain = list[str](), list[str](), model.declared.domain
     for drafted in domain.drafts:
         claim = of_draft(drafted, domain)
         said = f"the private draft (ε = {up(claim.epsilon(drafted.delta))} at δ = {exact(drafted.delta)})"
@@ -185,7 +187,16 @@ def _drafts(header: Header, entries: list[Entry], model: Model) -> list[str]:
             wrong.append(f"{said} is not in this ledger, which can pay for what the run alone claims")
         elif header.unit == "basic" and not _least(header, claim, drafted.delta).fits(row.cost + _SLACK):
             wrong.append(f"row {row.sequence} booked less than {said} claims")
-    return wrong
+        else:
+            uid = row.plan_uid
+            noted = {one.artifact for one in entries if (one.kind, one.plan_uid) == ("released", uid)}
+            if noted and noted != {drafted.content}:
+                wrong.append(f"row {row.sequence} drafted other bounds or classes than the model says it did")
+            elif not noted and drafted.content is not None:
+                unchecked.append(
+                    f"what was drafted: the ledger names no hash of it beside row {row.sequence}"
+                )
+    return wrong, unchecked
 
 
 def _is_charge_of(entry: Entry, drafted: Drafted) -> bool:

@@ -214,8 +214,10 @@ def verify(
     from prepriv.commands.receipts import gives_receipts, missing_receipts, receipts_in
 
     with _exit_codes():
-        given = {path: receipts_in(path) for path in paths if gives_receipts(path)}
-        ledgers = [path for path in paths if path not in given]
+        ledgers = [path for path in paths if not gives_receipts(path)]
+        given = {
+            file: held for path in paths if path not in ledgers for file, held in receipts_in(path).items()
+        }
         if not ledgers:
             raise ValueError("name a ledger before the files: nothing else says which charges there are")
         if receipt and len(ledgers) > 1:

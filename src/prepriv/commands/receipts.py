@@ -13,7 +13,8 @@ from prepriv.ledger.urls import is_url
 from prepriv.release.page import data_of
 from prepriv.schemas.declared_file import parse_yaml
 
-_ENDINGS = (".json", ".html", ".yaml", ".yml")
+_SCHEMAS = (".yaml", ".yml")
+_ENDINGS = (".json", ".html", *_SCHEMAS)
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 _LARGEST = 100_000_000  # bytes of a file that is read
 
@@ -32,15 +33,23 @@ def gives_receipts(place: str) -> bool:
         return file.read(len(_SQLITE)) != _SQLITE
 
 
-def receipts_in(place: str) -> tuple[Receipt, ...]:
-    """Every receipt that stands in a file, or in the files of a folder: of a run, of the drafts it used. Stop where there is none."""
+def receipts_in(place: str) -> dict[str, tuple[Receipt, ...]]:
+    """The receipts of a file, or of each file of a folder: of its own release, and of the drafts it used. Stop for one that has none of its own;
+    in a folder a YAML file without a draft is passed over."""
     path = Path(place)
-    parts = [*path.iterdir(), *path.glob("model/*")] if path.is_dir() else [path]
-    files = sorted(part for part in parts if part.suffix.lower() in _ENDINGS)
-    found = {receipt: None for file in files for receipt in _receipts(_data(file))}
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    found = {}
+    for file in (file for file in files if file.suffix.lower() in _ENDINGS):
+        data, is_schema = _data(file), file.suffix.lower() in _SCHEMAS
+        if file != path and is_schema and not (isinstance(data, Mapping) and "drafted" in data):
+            continue
+        own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
+        if not any(_receipts(own)):
+            raise Stop(f"{file} holds no receipt: it says itself that no ledger was charged for it")
+        found[str(file)] = tuple(dict.fromkeys(_receipts(data)))
     if not found:
-        raise Stop(f"{place} holds no receipt: it says itself that no ledger was charged for it")
-    return tuple(found)
+        raise Stop(f"{place} holds no file with a receipt")
+    return found
 
 
 def missing_receipts(receipts: Sequence[Receipt], ledgers: Sequence[Sequence[Entry]]) -> list[str]:
@@ -62,7 +71,7 @@ def _data(file: Path) -> Any:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise Stop(f"{file} cannot be read") from None
-    if file.suffix.lower() in (".yaml", ".yml"):
+    if file.suffix.lower() in _SCHEMAS:
         return parse_yaml(text, file)
     try:
         return data_of(text)

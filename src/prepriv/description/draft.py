@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,7 @@ from scipy.special import ndtri
 
 from prepriv._arguments import LARGEST, LEAST, integer
 from prepriv._arrays import Floats
+from prepriv._callers import callers_level
 from prepriv._rounding import FAR_DOWN
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
@@ -37,6 +39,7 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.runs.admit import admit
+from prepriv.runs.charge import note_hash
 from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.first_schema import MOST_CLASSES
 from prepriv.tables.cell import Cell, cell_of, text
@@ -167,6 +170,10 @@ class PrivateDraft:
             self.plan.source,
             drafted_content(self.columns, self.classes, self.target),
         )
+
+    def note(self, ledger: str | os.PathLike[str] | None) -> None:
+        """Write the hash of what was drafted beside its charge: `prepriv report --ledger` compares it. NotNoted as `note_hash`."""
+        note_hash(ledger, self.receipt, drafted_content(self.columns, self.classes, self.target))
 
     def domain(self) -> Domain:
         """The domain; ValueError where too little was seen. What was paid stays paid."""
@@ -374,7 +381,16 @@ def draft_domain(
         rows_per_unit=rows_per_unit,
         source=None if stream is None else stream.source,
     )
-    return draft_in_private(plan, frame, ledger=ledger).domain()
+    drafted = draft_in_private(plan, frame, ledger=ledger)
+    made = drafted.domain()
+    if ledger is not None:
+        from prepriv.ledger import NotNoted
+
+        try:
+            drafted.note(ledger)
+        except NotNoted as error:  # what was paid for is not lost
+            warnings.warn(str(error), UserWarning, stacklevel=callers_level())
+    return made
 
 
 def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft:

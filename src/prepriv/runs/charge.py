@@ -95,7 +95,12 @@ def check_charged(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any
 
 
 def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:
-    """Write down the hash of an artifact beside its charge, once the artifact is in place. Nothing without both.
+    """`note_hash` of an artifact, once it is in place."""
+    note_hash(path, receipt, hashlib.sha256(written).hexdigest())
+
+
+def note_hash(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, digest: str) -> None:
+    """Write down a hash of what was released beside its charge. Nothing without both.
 
     Raises NotNoted where the ledger cannot be written, does not know the charge, or holds an artifact of it already.
     """
@@ -103,7 +108,7 @@ def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | N
         return
     from prepriv.ledger import Ledger, LedgerError, NotNoted
 
-    uid, digest = receipt["plan_uid"], hashlib.sha256(written).hexdigest()
+    uid = receipt["plan_uid"]
     try:
         Ledger.open(path).released(uid, digest)
     except LedgerError as error:

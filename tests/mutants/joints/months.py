@@ -226,6 +226,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (RECEIPT, "-k", "share_is_read"),
     ),
     Mutant(
+        "nobody compares what was drafted with the ledger",
+        "a receipt that is in the chain, of whatever was drafted",
+        "commands/charged.py",
+        "if noted and noted != {drafted.content}:",
+        "if False:",
+        ("tests/plans/test_drafted.py", "-k", "edits_a_draft_and_its_hash"),
+    ),
+    Mutant(
+        "the receipt of a draft stands for that of the run",
+        "a release that no ledger was charged for",
+        "commands/receipts.py",
+        'own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None',
+        "own = data",
+        (RECEIPT, "-k", "no_file_of_a_folder"),
+    ),
+    Mutant(
         "a verified page is printed as the model alone",
         "a claim below that of the page",
         "commands/released.py",
