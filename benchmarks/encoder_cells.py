@@ -6,8 +6,9 @@
 FEATURES: NAME/train.npy, train_labels.npy, test.npy, test_labels.npy for images, as `benchmarks/encoders.py --write` makes them, and
 NAME.npz with x and y for texts (`--texts NAME FILE.tsv`, a label and a text on each line, writes one with Text(encoder="sentences")).
 
-n private rows and 1,000 public ones are drawn from the training rows of images, 5,000 of the others are the test; of texts all rows that
-are neither. `public` is [Public(rows), "auto"], `pillar` has the k of its rule.
+n private rows and 1,000 public ones are drawn from the training rows of images, 5,000 of the others are the test; where all training rows
+are private, 1,000 others are public. Of texts all rows that are neither are the test. `public` is [Public(rows), "auto"], `pillar` has the k
+of its rule.
 `opacus`: a linear layer by Opacus, 20 epochs of Poisson batches of 256 (10 of 1,024 from 20,000 rows on), rows of norm 1, gradients clipped to
 1, the noise that replace-one needs, and the best of five learning rates on the test rows, which nobody could choose. --opacus: a Python that has it.
 """
@@ -57,7 +58,7 @@ def drawn(folder: Path, name: str, n: int, run: int) -> tuple[NDArray[Any], ...]
         np.load(folder / name / f"{part}.npy", mmap_mode="r")
         for part in ("train", "train_labels", "test", "test_labels")
     )
-    if n + min(PUBLIC, len(y) - n) > len(y) or n >= len(y):
+    if n > len(y):
         return None
     order = rng.permutation(len(y))
     others = order[n : n + PUBLIC] if n + PUBLIC <= len(y) else None
