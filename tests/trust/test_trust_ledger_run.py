@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 from prepriv.cli import run
-from prepriv.commands import train
 from prepriv.ledger import BudgetExceeded, Ledger, LedgerCorrupt, LedgerUnavailable
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.tables.stream import Files
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -52,17 +52,17 @@ def folder(tmp_path, monkeypatch):
 KILLER = """
 import json, os, random, signal, sys, time
 from prepriv.cli import run
-from prepriv.commands import train
+from prepriv.tables.stream import Files
 
 kills, seed = int(sys.argv[1]), int(sys.argv[2])
 draw = random.Random(seed)
-honest = train.read_columns
+honest = Files.parts
 
-def marked(path, schema, *, label):
-    os.close(os.open(f"{folder}.touched", os.O_CREAT))  # before the first byte of the data is read
-    return honest(path, schema, label=label)
+def marked(self, columns):
+    os.close(os.open(f"{folder}.touched", os.O_CREAT))  # before the first record is read
+    yield from honest(self, columns)
 
-train.read_columns = marked
+Files.parts = marked
 
 def child():
     for stream in (1, 2):
@@ -136,7 +136,7 @@ def test_200_kills_leave_no_artifact_without_a_charge(folder):
     seen = check_kills(folder, 200)
     print(seen)
     assert seen["artifacts"] > 5 and seen["ended before the kill"] < 100
-    assert seen["touched"] > 20, "too few kills came after the data was opened"
+    assert seen["touched"] > 20, "too few kills came after a record was read"
 
 
 # ------------------------------------------------------------------------------- interrupted at any call
@@ -170,14 +170,15 @@ class Interrupt:
 def ctrl_c_at(points, folder, monkeypatch):
     monkeypatch.setattr(Report, "to_html", lambda self: "")
     (folder / "s.yaml").write_text(SCHEMA + "  - {step: Rescale, radius: 2}\n")
-    opened = []
-    honest = train.read_columns
-    monkeypatch.setattr(train, "read_columns", lambda *a, **k: opened.append(1) or honest(*a, **k))
+    read = []
+    honest = Files.parts
+    monkeypatch.setattr(Files, "parts", lambda *a: read.append(1) or honest(*a))
     with Interrupt(0, None) as whole:
         assert run([*TRAIN, "--out", "whole"]) == 0
+    assert read
     charged = 1
     for i in range(points):
-        opened.clear()
+        read.clear()
         with Interrupt(1 + whole.count * i // points, KeyboardInterrupt()):
             try:
                 code = run([*TRAIN, "--out", f"run{i}"])
@@ -186,7 +187,7 @@ def ctrl_c_at(points, folder, monkeypatch):
         assert code in (130, 0)
         entries = Ledger.open("l.db").entries()
         now = sum(e.kind == "charged" for e in entries)
-        assert now - charged >= bool(opened), "data was opened without a charge"
+        assert now - charged >= bool(read), "a record was read without a charge"
         if Path(f"run{i}/model/model.json").exists():
             assert now > charged
         charged = now
@@ -195,7 +196,7 @@ def ctrl_c_at(points, folder, monkeypatch):
     return charged - 1
 
 
-def test_ctrl_c_at_any_call_never_leaves_data_opened_or_an_artifact_without_a_charge(folder, monkeypatch):
+def test_ctrl_c_at_any_call_never_leaves_records_read_or_an_artifact_without_a_charge(folder, monkeypatch):
     assert 0 < ctrl_c_at(12, folder, monkeypatch) <= 12
 
 
@@ -207,27 +208,52 @@ def test_ctrl_c_at_200_calls(folder, monkeypatch):
 # ------------------------------------------------------------------------------------------ fail closed
 
 
+class Watched:
+    """An open table, which notes what is handed out of it after its first line."""
+
+    def __init__(self, file, seen):
+        self.file, self.seen = file, seen
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.file.close()
+
+    def readline(self, *size):
+        if self.file.tell() != 0:
+            self.seen.append("a later line")
+        return self.file.readline(*size)
+
+    def read(self, *size):
+        self.seen.append("records")
+        return self.file.read(*size)
+
+
 @pytest.fixture
-def opened(monkeypatch, folder):
-    """Paths the process opens; pyarrow opens files below Python, so the reader is watched, too."""
+def read(monkeypatch, folder):
+    """What the process reads of the table beyond its first line, the names of its columns."""
     seen = []
-    honest_open, honest_read = builtins.open, train.read_columns
-    monkeypatch.setattr(
-        builtins, "open", lambda path, *a, **k: seen.append(str(path)) or honest_open(path, *a, **k)
-    )
-    monkeypatch.setattr(
-        train, "read_columns", lambda path, *a, **k: seen.append(str(path)) or honest_read(path, *a, **k)
-    )
+    honest = builtins.open
+
+    def watched(path, *a, **k):
+        file = honest(path, *a, **k)
+        return Watched(file, seen) if str(path).endswith("t.csv") else file
+
+    monkeypatch.setattr(builtins, "open", watched)
     return seen
 
 
-def nothing_happened(folder, opened):
-    return not any(p.endswith("t.csv") for p in opened) and not list(folder.glob("run/*"))
+def nothing_happened(folder, read):
+    return not read and not list(folder.glob("run/*"))
 
 
-def test_a_charge_in_order_opens_the_data(folder, opened):
+def test_a_charge_in_order_reads_the_records(folder, read):
     assert run(TRAIN) == 0
-    assert not nothing_happened(folder, opened)
+    assert not nothing_happened(folder, read) and read
 
 
 def spoil_missing(folder):
@@ -287,30 +313,30 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda f: f.__name__)
-def test_a_ledger_that_cannot_be_charged_leaves_the_data_unopened(folder, opened, capsys, spoil):
+def test_a_ledger_that_cannot_be_charged_leaves_every_record_unread(folder, read, capsys, spoil):
     spoil(folder)
-    opened.clear()
+    read.clear()
     assert run(TRAIN) == SPOILT[spoil]
-    assert nothing_happened(folder, opened)
+    assert nothing_happened(folder, read)
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_locked_ledger_leaves_the_data_unopened(folder, opened, monkeypatch):
+def test_a_locked_ledger_leaves_every_record_unread(folder, read, monkeypatch):
     monkeypatch.setattr(Ledger, "open", functools.partial(Ledger.open, timeout=0.05))
     holder = sqlite3.connect("l.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     assert run(TRAIN) == LedgerUnavailable.exit_code
     holder.execute("ROLLBACK")
-    assert nothing_happened(folder, opened)
+    assert nothing_happened(folder, read)
     assert run(TRAIN) == 0
 
 
-def test_a_clock_set_back_leaves_the_data_unopened(folder, opened, monkeypatch):
+def test_a_clock_set_back_leaves_every_record_unread(folder, read, monkeypatch):
     assert run([*TRAIN, "--out", "first"]) == 0
-    opened.clear()
+    read.clear()
     monkeypatch.setattr("prepriv.ledger.book.utc_date", lambda: "1999-01-01")
     assert run(TRAIN) == LedgerUnavailable.exit_code
-    assert nothing_happened(folder, opened)
+    assert nothing_happened(folder, read)
 
 
 def in_child(function):
@@ -325,20 +351,20 @@ def in_child(function):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_a_full_disk_leaves_the_data_unopened(folder, opened):
+def test_a_full_disk_leaves_every_record_unread(folder, read):
     def starved():
         sys.stdout = sys.stderr = io.StringIO()  # pytest's are files, too
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         code = run(TRAIN)
-        return code if nothing_happened(folder, opened) else 98
+        return code if nothing_happened(folder, read) else 98
 
     assert in_child(starved) == LedgerUnavailable.exit_code
     assert Ledger.open("l.db").verify() == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs to become another user")
-def test_a_read_only_ledger_leaves_the_data_unopened(tmp_path_factory, folder, opened):
+def test_a_read_only_ledger_leaves_every_record_unread(tmp_path_factory, folder, read):
     (folder / "l.db").chmod(0o444)
     (folder / "out").mkdir(mode=0o777)
     (folder / "out").chmod(0o777)
@@ -350,7 +376,7 @@ def test_a_read_only_ledger_leaves_the_data_unopened(tmp_path_factory, folder, o
         os.setgid(65534)
         os.setuid(65534)
         code = run([*TRAIN, "--out", "out"])
-        return code if nothing_happened(folder, opened) and not os.listdir("out") else 98
+        return code if nothing_happened(folder, read) and not os.listdir("out") else 98
 
     assert in_child(as_nobody) == LedgerUnavailable.exit_code
 
@@ -367,19 +393,19 @@ def test_a_disk_that_fills_up_after_the_charge_keeps_the_charge_and_leaves_no_ar
     assert not [p for p in (folder / "run").rglob("*") if p.is_file()]
 
 
-def test_errors_before_the_data_is_opened_cost_nothing_and_after_it_keep_the_charge(folder, monkeypatch):
+def test_errors_before_a_record_is_read_cost_nothing_and_after_it_keep_the_charge(folder, monkeypatch):
     for arguments in (["--epsilon", "0"], ["--rows", "0"], ["--label", "a"], ["--public-test", "none.csv"]):
         assert run([*TRAIN, *arguments]) == 2
     assert Ledger.open("l.db").entries() == ()
-    assert run([*TRAIN, "--rows", "1999"]) == 70  # seen only once the table is open: it stays charged
+    assert run([*TRAIN, "--rows", "1999"]) == 70  # seen only once the table is read: it stays charged
     assert [e.kind for e in Ledger.open("l.db").entries()] == ["charged"]
 
 
-def test_a_plan_edited_after_the_charge_is_refused_before_the_data_is_opened(folder, opened, monkeypatch):
+def test_a_plan_edited_after_the_charge_is_refused_before_a_record_is_read(folder, read, monkeypatch):
     honest = Ledger.charge
     monkeypatch.setattr(Ledger, "charge", lambda self, uid, digest, **k: honest(self, uid, "0" * 64, **k))
     assert run(TRAIN) == 6
-    assert nothing_happened(folder, opened)
+    assert nothing_happened(folder, read)
 
 
 def test_processes_that_run_at_once_meet_the_cap_exactly(folder):

@@ -50,7 +50,7 @@ def ask(
 ) -> None:
     """Ask questions of a private table: counts, sums, means, variances, covariances, cross-tabulations, quantiles; also by group.
 
-    All questions are priced together before the table is opened. What several of them need is paid for once.
+    All questions are priced together before a record is read. What several of them need is paid for once.
     """
     domain, n, stream = declared_table(schema, data, query, number)
     plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n)

@@ -151,8 +151,8 @@ def counted_rows(
         raise Stop(f"--rows must be declared: how many {unit!r} there are, not rows")
     if not n_is_public(check_adjacency(adjacency)):
         raise Stop("--rows must be declared under add-or-remove-one: the true count is private")
-    if ledger is not None:
-        raise Stop("--rows must be declared with --ledger: the plan is charged before the data is opened")
+    if ledger is not None and stream.rows is None:
+        raise Stop("--rows must be declared with --ledger: the plan is charged before a record is read")
     if stream.once:
         raise Stop("--rows must be declared: the rows can be read only once")
     stream.check(columns)

@@ -37,7 +37,7 @@ RowsOption = Annotated[
     ),
 ]
 LedgerOption = Annotated[
-    str | None, typer.Option(help="Ledger to charge before the data is opened: a file or postgresql://...")
+    str | None, typer.Option(help="Ledger to charge before a record is read: a file or postgresql://...")
 ]
 _READER = re.compile(r"reader:([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _LARGEST = 2**20  # bytes of a query
@@ -88,11 +88,6 @@ def opened(data: str, query: Path | None = None) -> Stream:
     if (found := _READER.fullmatch(data)) is not None:
         return _reader(*found.groups())
     return Files(files(data))
-
-
-def sealed(stream: Stream, ledger: object) -> bool:
-    """Whether it may not be opened before the charge of a ledger: a header line could be a record, and the names of a query could not."""
-    return ledger is not None and isinstance(stream, Files)
 
 
 def _text(query: Path) -> str:

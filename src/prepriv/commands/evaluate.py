@@ -21,7 +21,7 @@ from prepriv.commands.common import (
     private_run,
     says_what_stays,
 )
-from prepriv.commands.data import DATA, DeltaOption, LedgerOption, QueryOption, opened, sealed
+from prepriv.commands.data import DATA, DeltaOption, LedgerOption, QueryOption, opened
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop, print_json
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once
@@ -98,7 +98,7 @@ def evaluate(
         _say_plan(plan)
         _say_same(plan, released)
         say_drafted(plan.domain, account)
-        unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows", sealed=sealed(stream, account))
+        unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows")
         with private_run(came), waiting("reading"):
             made = run_plan(plan, released, unread, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early

@@ -61,7 +61,7 @@ def schema_init(
         typer.Option(help="With --epsilon: replace-one (the default) or add-or-remove-one."),
     ] = None,
     ledger: Annotated[
-        str | None, typer.Option(help="With --epsilon: charge this ledger before the data is opened.")
+        str | None, typer.Option(help="With --epsilon: charge this ledger before a record is read.")
     ] = None,
     note: Note = None,
     unit: Annotated[

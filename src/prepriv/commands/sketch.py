@@ -22,7 +22,6 @@ from prepriv.commands.data import (
     RowsOption,
     SchemaOption,
     declared_table,
-    sealed,
 )
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop, print_json
@@ -61,7 +60,7 @@ def sketch(
     """Release noisy counts of each column with the label, and draw synthetic rows from them.
 
     The rows keep each column's counts with the label and nothing else: columns are independent within a class, unless --pairs is given. A sketch that would
-    hold too little signal is refused before the charge. The table is opened after the charge.
+    hold too little signal is refused before the charge. Records are read after the charge.
     """
     draw, seed = integer("--draw", draw, at_most=_MOST_DRAWN), integer("--seed", seed, at_least=0)
     domain, n, stream = declared_table(schema, data, query, number)
@@ -87,7 +86,6 @@ def sketch(
                 domain.label,
                 ledger=account,
                 reached=came,
-                sealed=sealed(stream, account),
             )
         came.writing = True
         with paid_output(paths[0], lambda: json_text(found)):  # before anything is printed

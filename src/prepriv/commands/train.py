@@ -33,7 +33,6 @@ from prepriv.commands.data import (
     SchemaOption,
     opened,
     say_other_rows,
-    sealed,
 )
 from prepriv.commands.earlier import say_drafted, say_earlier
 from prepriv.commands.exits import Stop, print_json
@@ -259,9 +258,9 @@ class Job:
         progress: Progress | None,
         came: Came,
     ) -> tuple[Trained, PrivateEvaluation | None]:
-        """Admit the plan to the table, or the whole one whose part it is. With a ledger no file is opened before its charge."""
+        """Admit the plan to the table, or the whole one whose part it is. No record is read before the charge of a ledger."""
         n, label, ledger = (whole or plan).n, self.declared.label.name, self.ledger
-        table = PrivateTable(self.data, label, plan.domain, n, sealed=sealed(self.data, ledger))
+        table = PrivateTable(self.data, label, plan.domain, n)
         if whole is not None:
             return train_and_evaluate(
                 whole, table, ledger=ledger, room=room, progress=progress, reached=came, audit=self.audit

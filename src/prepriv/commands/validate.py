@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -26,9 +25,7 @@ from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.encoding import read_whole
 from prepriv.tables.inspect import FAULTS
-from prepriv.tables.readers import BadData
-
-_ALIKE = 0.7  # of two names, from 0 to 1, as difflib counts
+from prepriv.tables.readers import BadData, closest
 
 
 def validate(
@@ -87,10 +84,10 @@ def validate(
 
 
 def _check_names(data: str, wanted: Sequence[str], have: Sequence[str]) -> None:
-    """BadData, for the curator, that names the column which is nearest to a declared one that is missing. Elsewhere no name of a header
-    line is quoted, because it could be a cell."""
+    """BadData, for the curator, that names the column which is closest to a declared one that is missing, even where nothing shows that the first
+    line is a header line. Elsewhere it could be a record (`prepriv.tables.readers.lacks`)."""
     for name in wanted:
-        if name not in have and (near := get_close_matches(name, have, 1, _ALIKE)):
+        if name not in have and (near := closest(name, have)) is not None:
             raise BadData(
-                f"{data} has no column {name!r}, which the schema declares; the nearest is {near[0]!r}"
+                f"{data} has no column {name!r}, which the schema declares; the closest name there is {near!r}"
             )

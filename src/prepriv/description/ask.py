@@ -117,7 +117,7 @@ def ask(
     Parameters
     ----------
     table : pandas, polars or Arrow table, or path
-        With the columns that are asked about. A file is opened after the charge.
+        With the columns that are asked about. Records of a file are read after the charge.
     domain : Domain or mapping of str to column
         What is declared about it; a mapping of columns will do.
     questions : sequence of str or Asked
@@ -179,7 +179,7 @@ def ask_in_private(
     session: Session | None = None,
     reached: Callable[[str], Any] | None = None,
 ) -> Answers:
-    """Carry out a plan on a table, or on a file, which is opened after the charge (`prepriv.runs.admit.admit`)."""
+    """Carry out a plan on a table, or on a file, whose records are read after the charge (`prepriv.runs.admit.admit`)."""
     paid = admit(plan.look, unread_table(plan, table), ledger=ledger, session=session, reached=reached)
     return Answers(plan, released_answers(plan, paid.rows, plan.look.session(paid.session)), paid.receipt)
 

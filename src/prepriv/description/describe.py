@@ -310,8 +310,7 @@ def describe_in_private(
     session: Session | None = None,
     reached: Callable[[str], Any] | None = None,
 ) -> Description:
-    """Carry out the plan on a table, or on a file, which is opened after the charge: charged, and counted by the odometer,
-    before a cell is read (`prepriv.runs.admit.admit`). BadData where the table does not fit."""
+    """Carry out the plan on a table, or on a file: charged, and counted by the odometer, before a record is read (`prepriv.runs.admit.admit`). BadData where the table does not fit."""
     if plan.groups is not None:
         told = admit(
             plan.look, unread_table(plan.groups, table), ledger=ledger, session=session, reached=reached

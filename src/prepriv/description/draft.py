@@ -45,7 +45,7 @@ from prepriv.schemas.first_schema import MOST_CLASSES
 from prepriv.tables.cell import Cell, cell_of, text
 from prepriv.tables.column import DistinctCells, cells, numbers_of
 from prepriv.tables.encoding import MISSING_TEXT
-from prepriv.tables.readers import names_of, wrong_header
+from prepriv.tables.readers import names_of, there_is, wrong_header
 from prepriv.tables.stream import as_stream
 from prepriv.tables.units import one_row_each
 from prepriv.tables.written import DATES, number_written, spelled
@@ -284,7 +284,9 @@ def plan_draft(
         raise BadSchema(f"a schema needs a label and a column beside it; {wrong}")
     label = names[-1] if label is None else label
     if label not in names:
-        raise BadSchema(f"the table has no column {label!r} to use as label; {names_of(names)}")
+        raise BadSchema(
+            f"the table has no column {label!r} to use as label; {there_is(label, [label], names)}"
+        )
     if (unit is None) != (rows_per_unit is None):
         raise BadSchema(
             "declare a unit and its rows per unit together: whose row it is, and how many are read"
@@ -340,8 +342,8 @@ def draft_in_private(
     """Carry out the plan on a pandas, polars or Arrow table, or on a file: charged, and counted by the odometer, before a
     cell is read (`prepriv.runs.admit.admit`).
 
-    Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows; a
-    file is opened after the charge, a query or another stream is read after it.
+    Raises BadData, with nothing charged, where the table has other columns or, under replace-one, another number of rows that is
+    known before: records of a file, a query or another stream are read after the charge.
     """
     look = plan.look
     named = (*plan.columns, plan.label, *(() if plan.unit is None else (plan.unit,)))

@@ -26,8 +26,8 @@ from prepriv.placed.checks import check_budget
 from prepriv.plans.priced import Priced
 from prepriv.runs.admit import admit
 from prepriv.tables.encoding import check_source_of, read_whole
-from prepriv.tables.readers import BadData
-from prepriv.tables.stream import Files, Stream, as_stream
+from prepriv.tables.readers import BadData, lacks
+from prepriv.tables.stream import Stream, as_stream
 
 _LEAST_MU = 1e-5  # of one release, of which a part of a tenth can still be drawn
 LEAK = 0.25  # of delta, where values that nobody declared are released
@@ -149,8 +149,7 @@ def price(
 class PrivateFrame:
     """A private table of named columns, as it came: nothing of it is read until `prepriv.runs.admit.admit` reads it.
 
-    table: of any library, or a stream: files, which are not opened before, or a query, whose columns have names before. names: of
-    the columns that are read, which are held in memory. n: where it is public. source: what the plan says that the rows are of.
+    table: of any library, or a stream, of which the names of its columns are asked for before. names: of the columns that are read, which are held in memory. n: where it is public. source: what the plan says that the rows are of.
     """
 
     table: Any
@@ -169,12 +168,14 @@ class PrivateFrame:
         return self.table if isinstance(self.table, Stream) else None
 
     def check(self) -> None:
-        """BadData where a table in memory, or a query, lacks a column, or has another number of rows. Reads no cell."""
+        """BadData where a table lacks a column, or has another number of rows as far as that is known. Reads no cell."""
         if (stream := self.stream) is None:
             self._fitting(self.table)
-        elif not isinstance(stream, Files):
-            check_source_of(stream, self.source)
-            stream.check(self.names)
+            return
+        check_source_of(stream, self.source)
+        stream.check(self.names)
+        if self.n is not None and stream.rows not in (None, self.n):
+            raise BadData(f"the plan is for {self.n:,} records, the table has {stream.rows:,}")
 
     def reserved(self, memory: int) -> PrivateFrame:
         """The same: it is held in memory."""
@@ -188,7 +189,7 @@ class PrivateFrame:
         frame = frame_of(table)
         missing = next((name for name in self.names if name not in frame.columns), None)
         if missing is not None:
-            raise BadData(f"the table has no column {missing!r}; the schema and the table differ")
+            raise BadData(lacks("the table", missing, self.names, frame.columns))
         if self.n is not None and len(frame) != self.n:
             raise BadData(
                 f"the plan is for {self.n} records, and the table has another number; a quoted cell may hold line breaks: "

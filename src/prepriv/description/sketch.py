@@ -32,6 +32,7 @@ from prepriv.sketches.signal import Signal, check_of, signal_of
 from prepriv.sketches.sketch_plan import Needs, SketchPlan
 from prepriv.sketches.tablesketch import TableSketch, raw_columns
 from prepriv.tables.encoding import as_frame, rows_of
+from prepriv.tables.readers import lacks
 from prepriv.tables.stream import as_stream
 
 
@@ -339,8 +340,13 @@ def sketch(
         raise ValueError("table must be in memory for a sketch: read the file into a frame first")
     if y is None and domain.label is not None:
         frame = as_frame(table)
-        if not isinstance(frame, nw.DataFrame) or domain.label not in frame.columns:
-            raise ValueError(f"the table has no column {domain.label!r}, the label: give y")
+        if not isinstance(frame, nw.DataFrame):
+            raise ValueError(f"a {type(table).__name__} has no column {domain.label!r}, the label: give y")
+        if domain.label not in frame.columns:
+            wanted = [*domain.columns, domain.label]
+            raise ValueError(
+                f"{lacks('the table', domain.label, wanted, frame.columns)} (the label; or give y)"
+            )
         y = frame[domain.label].to_native()
     if n is None and domain.n is None and domain.n_is_public:
         n = rows_of(table, domain)
@@ -367,13 +373,10 @@ def sketch_in_private(
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
     reached: Callable[[str], Any] | None = None,
-    sealed: bool = False,
 ) -> SketchedTable:
-    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit.
-
-    sealed: as of `PrivateTable`, files that may not be opened before the charge."""
+    """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit."""
     plan = priced.plan
-    unread = PrivateTable(table, y, plan.domain, plan.n, learned=y is not None, sealed=sealed)
+    unread = PrivateTable(table, y, plan.domain, plan.n, learned=y is not None)
     paid = admit(priced.look, unread, ledger=ledger, session=session, reached=reached)
     found = release_sketch(plan, *paid.rows, priced.look.session(paid.session))
     return SketchedTable(priced, found, paid.receipt)

@@ -1,4 +1,4 @@
-"""A durable privacy budget for one data set: charged before the data is opened, never refunded.
+"""A durable privacy budget for one data set: charged before a record is read, never refunded.
 
 `Ledger` is an append-only SQLite file, or tables on a PostgreSQL server, with a cap fixed at creation. A plan charges its whole cost,
 computed from its frozen configuration, and only a charge that is on disk lets it open the data. Whatever

@@ -35,7 +35,7 @@ class Ledger:
     seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping and not a
     guarantee of its own: stopping at a total picked from the outputs is not covered by that total.
 
-    A plan is charged once, in full, before the data is opened: an early stop, an abort or an error after
+    A plan is charged once, in full, before a record is read: an early stop, an abort or an error after
     that gives nothing back. The object is safe to share between threads, and forked processes.
 
     Examples
@@ -214,7 +214,7 @@ class Ledger:
             What the plan's proof gives before any data is read. Those of the ledger's unit must be there and are booked,
             rounded up; the others are not counted.
         note : str, default ""
-            At most 200 printable characters, written before the data is opened, so never about it. One that begins
+            At most 200 printable characters, written before a record is read, so never about it. One that begins
             with "one `COLUMN`: " says that the amounts are of a unit of several rows; such amounts, and those of one
             record, do not add: all charges of a ledger are of the same.
         scheme : str, default ""
@@ -276,7 +276,7 @@ class Ledger:
         return Charge(entry.sequence, entry.head)
 
     def confirm(self, plan_uid: str, plan_hash: str) -> Charge:
-        """Give the committed charge of this very plan: ask right before the data is opened.
+        """Give the committed charge of this very plan: ask right before a record is read.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ class Ledger:
 def _charged(db: Connection, plan_uid: str, plan_hash: str | None = None) -> list[Entry]:
     entries = sql_rows.find_entries(db, "charged", plan_uid)
     if not entries:
-        raise PlanRefused(f"plan {plan_uid} was never charged; charge it before the data is opened")
+        raise PlanRefused(f"plan {plan_uid} was never charged; charge it before a record is read")
     if plan_hash is not None and any(entry.plan_hash != plan_hash for entry in entries):
         raise PlanRefused(f"plan {plan_uid} was charged with another plan hash: the plan was edited since")
     return entries

@@ -8,7 +8,7 @@ from prepriv._text import printable
 
 
 class LedgerError(Exception):
-    """No charge was granted; the data must not be opened.
+    """No charge was granted; no record may be read.
 
     After `LedgerUnavailable` from a failed write the charge may still have reached the disk: it then
     counts, and the plan has to be charged again under a new uid. The error is never the other way round.

@@ -162,8 +162,7 @@ class PrivateTable:
     """A private table of a declared domain, as it came: nothing of it is read until `prepriv.runs.admit.admit` reads it.
 
     rows: any table, matrix or stream. labels: a column, the name of a stream's, or None (`learned` False: nothing is). n: of
-    the plan; what: that it counts. sealed: files that may not be opened before the charge: what their columns are is seen
-    when they are read. spool: where what is read once is held, if it takes more than its memory.
+    the plan; what: that it counts. spool: where what is read once is held, if it takes more than its memory.
     """
 
     rows: Any
@@ -172,7 +171,6 @@ class PrivateTable:
     n: int
     what: str = "records"
     learned: bool = True
-    sealed: bool = False
     spool: Spool | None = None
 
     stream: Stream | None = field(init=False)
@@ -199,8 +197,6 @@ class PrivateTable:
         """BadData where columns, labels or the public number of rows are not the plan's. Reads no cell."""
         if self.domain.encoded_texts:
             sentence_network()
-        if self.sealed:
-            return
         there: int | None  # rows, where their number is known
         if self.stream is not None:
             check_source_of(self.stream, self.domain.source)

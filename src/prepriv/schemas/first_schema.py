@@ -18,7 +18,7 @@ from prepriv.schemas.schema import Schema
 from prepriv.tables.cell import Cell, text_of
 from prepriv.tables.column import cells
 from prepriv.tables.encoding import MISSING_TEXT
-from prepriv.tables.readers import names_of, wrong_header
+from prepriv.tables.readers import names_of, there_is, wrong_header
 from prepriv.tables.written import number_written
 
 WARNING = (
@@ -55,7 +55,7 @@ class Draft:
 def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit: int | None = None) -> Draft:
     """The draft for an Arrow table; `label` is its last column where None. unit: of which no more than the name is declared.
 
-    An error quotes no column name but `label`: where the file has no header line, its first record is one.
+    An error quotes no column name but `label`, and one that differs from it by capitals, spaces and punctuation alone: where the file has no header line, its first record is one.
 
     Raises
     ------
@@ -72,7 +72,9 @@ def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit:
     told = "the last column, taken as label," if label is None else f"the label {label!r}"
     label = frame.columns[-1] if label is None else label
     if label not in frame.columns:
-        raise BadSchema(f"the table has no column {label!r} to use as label; {names_of(frame.columns)}")
+        raise BadSchema(
+            f"the table has no column {label!r} to use as label; {there_is(label, [label], frame.columns)}"
+        )
     if unit is not None and (check_unit(unit) not in frame.columns or unit == label):
         raise BadSchema(f"the table has no column {unit!r} beside its label; {names_of(frame.columns)}")
     columns: dict[str, Any] = {}

@@ -27,7 +27,7 @@ from prepriv.tables.containers import column_of, tabled
 from prepriv.tables.hashed_text import text_cell
 from prepriv.tables.images import images_at_once, images_in_turn, of_no_subclass
 from prepriv.tables.lists import columns_of_lists, matrix_of_lists
-from prepriv.tables.readers import BadData
+from prepriv.tables.readers import BadData, lacks
 from prepriv.tables.sentences import embedded
 from prepriv.tables.sparse import is_sparse, sparse_rows
 from prepriv.tables.spool import Spool
@@ -373,7 +373,7 @@ def _used(have: Sequence[str], domain: Domain) -> Sequence[Any]:
         return list(domain.columns)
     # A domain built without names (x0, x1, ...) takes a frame's columns in order.
     if not unnamed(domain) or len(have) != len(domain.columns):
-        raise BadData(f"the table has no column {missing!r}, which is declared")
+        raise BadData(lacks("the table", missing, list(domain.columns), have))
     return range(len(have))
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
@@ -115,10 +117,10 @@ def _csv(path: Path, read: Callable[[Callable[[], IO[bytes]]], Any]) -> Any:
     from prepriv.tables.csv import HeaderLine
 
     with opener(path)() as file:
-        content = file.read(2**16)
-    if content.startswith(_ZIP):
+        line = file.readline(2**16)  # no record: this is read before a charge
+    if line.startswith(_ZIP):
         raise BadData(f"{path} is a workbook or a ZIP file by its content; save it as CSV (UTF-8)")
-    if content.startswith(_UTF16) or b"\0" in _header_line(content):
+    if line.startswith(_UTF16) or b"\0" in line.partition(b"\r")[0]:
         raise BadData(f"{path} is not UTF-8 text (UTF-16, perhaps); save it as UTF-8")
     try:
         return read(opener(path))
@@ -136,11 +138,6 @@ def _read_csv(path: Path, columns: Sequence[str] | None) -> Any:
     return table.select(list(columns)) if columns else table
 
 
-def _header_line(content: bytes) -> bytes:
-    ends = [at for end in (b"\n", b"\r") if (at := content.find(end)) >= 0]
-    return content[: min(ends)] if ends else content
-
-
 def check_columns(
     wanted: Sequence[str] | None, have: Sequence[str], path: Path, *, text: bool = False
 ) -> None:
@@ -151,12 +148,50 @@ def check_columns(
                 f"two columns of {path} have the same name (or its header line is missing): rename one"
             )
         if name not in have:
-            hint = wrong_header(have) if text else ""
-            hint = hint or f"the schema and the table differ: {names_of(have)}; {_FOUND}"
-            raise BadData(f"{path} has no column {name!r}; {hint}")
+            if hint := wrong_header(have) if text else "":
+                raise BadData(f"{path} has no column {name!r}; {hint}")
+            raise BadData(lacks(path, name, wanted or (), have))
 
 
-_FOUND = "`prepriv validate` finds a wrong name before a charge, and says which column is nearest"
+def lacks(table: object, name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
+    """That a table has no such column, of those that are wanted, in a sentence."""
+    return f"{table} has no column {name!r}, which is declared; {there_is(name, wanted, have)}"
+
+
+def there_is(name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
+    """What a table has in place of a missing column: the closest name, if that may be told, and otherwise how many columns."""
+    others = [other for other in have if other not in wanted]
+    near = closest(name, others) if _is_header(wanted, have) else _spelled_alike(name, others)
+    return f"{names_of(have)}; {_FOUND}" if near is None else f"the closest name there is {near!r}"
+
+
+def closest(name: str, have: Sequence[str]) -> str | None:
+    """The name there that is most like a missing one; None where none is like it, or there are too many to compare."""
+    if (alike := _spelled_alike(name, have)) is not None or len(have) > _COMPARED:
+        return alike
+    return next(
+        iter(get_close_matches(name, [other for other in have if isinstance(other, str)], 1, _ALIKE)), None
+    )
+
+
+def _spelled_alike(name: str, have: Sequence[str]) -> str | None:
+    """The name that differs by capitals, spaces and punctuation alone: it says nothing but how a declared name is written."""
+    same = re.sub(r"[\W_]", "", name).casefold()
+    return next(
+        (other for other in have if same and re.sub(r"[\W_]", "", str(other)).casefold() == same), None
+    )
+
+
+def _is_header(wanted: Sequence[str], have: Sequence[str]) -> bool:
+    """Whether half of the declared names are there: then the others are names, too. Where a file has no header line, they are cells of its
+    first record.
+    """
+    return 2 * len({*wanted} & {*have}) >= len({*wanted})
+
+
+_COMPARED = 2000  # names; to compare takes some microseconds each
+_ALIKE = 0.7  # of two names, from 0 to 1, as difflib counts
+_FOUND = "`prepriv validate` tells the curator which column is closest"
 
 
 def names_of(have: Sequence[str]) -> str:

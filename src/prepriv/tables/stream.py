@@ -33,6 +33,7 @@ from prepriv.tables.readers import (
     column_names,
     delimiter,
     is_parquet,
+    lacks,
     no_file,
     opener,
     readable,
@@ -82,7 +83,7 @@ class Stream(abc.ABC):
         """BadData unless these columns are there. Reads no record."""
         missing = next((name for name in columns if name not in self.names), None)
         if missing is not None:
-            raise BadData(f"the table has no column {missing!r}, which is declared")
+            raise BadData(lacks("the table", missing, columns, self.names))
 
     @abc.abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[Any]:

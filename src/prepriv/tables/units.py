@@ -21,7 +21,7 @@ from prepriv.domain import Domain
 from prepriv.tables.cell import UNREADABLE, cell_of, text
 from prepriv.tables.column import cells, codes_by
 from prepriv.tables.encoding import MISSING_TEXT, as_frame, check_stream, encode, encode_targets, label_of
-from prepriv.tables.readers import BadData
+from prepriv.tables.readers import BadData, lacks
 from prepriv.tables.stream import Stream, as_stream
 from prepriv.tables.table import Table, joined
 
@@ -102,7 +102,7 @@ def check_units(rows: Any, domain: Domain) -> None:
     for column, what in needed.items():
         if column not in names:
             raise BadData(
-                f"the table has no column {column!r}, the declared {what}: give a data frame or a file that has it"
+                f"{lacks('the table', column, [*domain.columns, *needed], names)} (the {what}: give a data frame or a file that has it)"
             )
 
 
