@@ -180,7 +180,7 @@ def _same(key: str, one: Any, two: Any) -> bool:
 
 
 def _loss_of(name: str, params: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
-    steps = "is found by noisy gradient steps, few and early to end, in place of a solver and its penalty"
+    steps = "is found by a few noisy gradient steps, in place of a solver and its penalty"
     if name == "SGDClassifier":
         if params["loss"] not in _LOSSES:
             raise ValueError(

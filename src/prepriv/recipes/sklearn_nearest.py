@@ -59,7 +59,7 @@ _COMPONENTS = (
     "directions of the largest variance, which do not look at the target",
 )
 _TRUSTED = ("LogisticRegression()", "only declared labels are learned; rows without one count as nothing")
-_PLAIN = ("HuberRegressor()", "found by noisy gradient steps, few and early to end")
+_PLAIN = ("HuberRegressor()", "found by a few noisy gradient steps")
 
 NEAREST: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(

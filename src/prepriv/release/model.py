@@ -430,7 +430,7 @@ class Model:
 
         Notes
         -----
-        The guarantee is recomputed from the plan. A file is not signed: that the run followed the plan is the word of
+        The guarantee is recomputed from the plan. A file is not signed: that the run followed the plan is taken on trust from
         the person who made it.
         """
         path = artifact_file(path_of("path", path))

@@ -120,7 +120,7 @@ def shown_by_verify(report: Report) -> list[str]:
     ]
     if report.receipt is not None:
         lines.append(
-            f"charge {report.receipt['sequence']} of the ledger paid for this very file. The day, and what is left of the cap, are the word of that copy of the ledger"
+            f"charge {report.receipt['sequence']} of the ledger paid for this model, and for this very file where the ledger holds its hash. The day, and what is left of the cap, are what that copy of the ledger says"
         )
     return lines
 
