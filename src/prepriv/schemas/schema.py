@@ -48,7 +48,7 @@ from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.adjacency import ADJACENCIES, Adjacency
 from prepriv.columns import Categorical, Column, Numeric, Text
-from prepriv.domain import Domain, check_declared_by
+from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.learners.learner import Learner
 from prepriv.periods import Periods
@@ -229,10 +229,6 @@ class Schema(_Strict):
             except ValueError as error:
                 raise BadSchema(f"columns.{name}: {error}") from None
         chosen = self.adjacency if adjacency is None else adjacency
-        try:
-            check_declared_by(self.declared_by)
-        except ValueError as error:
-            raise BadSchema(str(error)) from None
         if chosen not in ADJACENCIES:
             raise BadSchema(f"adjacency must be one of {', '.join(ADJACENCIES)}; got {chosen!r}")
         try:
