@@ -4,9 +4,12 @@ import json
 import shutil
 import sqlite3
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from prepriv import Domain
 from prepriv.commands.ledger import app
 from prepriv.ledger import Ledger
 
@@ -162,3 +165,12 @@ def test_a_new_ledger_says_what_its_cap_is_as_mu(tmp_path, run):
     assert "--unit gdp" in made and 2.99 < gdp_epsilon(mu, 1e-5) <= 3
     made = run("create", tmp_path / "g.db", "--dataset", "x", "--unit", "gdp", "--mu", str(mu)).stdout
     assert "--unit gdp" not in made
+
+
+def test_a_ledger_of_mu_refuses_a_draft_and_says_why(tmp_path):
+    """The advice to count mu led to "mu must be given"."""
+    Ledger.create(tmp_path / "g.db", "x", mu=9, unit="gdp")
+    rows = pd.DataFrame({"a": np.arange(300.0), "y": ["no", "yes"] * 150})
+    with pytest.raises(ValueError, match="has no single mu"):
+        Domain.draft(rows, epsilon=5.0, ledger=tmp_path / "g.db")
+    assert not Ledger.open(tmp_path / "g.db").entries()

@@ -107,7 +107,10 @@ def _as_mu(epsilon: float, delta: float) -> str:
     """What the cap is as one on mu, rounded down."""
     mu = math.floor(1e4 * gdp_mu(epsilon, delta)) / 1e4 if delta < 1 and epsilon < math.inf else 0.0
     cap = f" The cap of epsilon {epsilon:g}, delta {delta:g} is --mu {mu:g} there." if mu > 0 else ""
-    return f"this ledger adds up epsilons. With --unit gdp more runs fit, because it adds up mu squared.{cap}"
+    return (
+        "this ledger adds up epsilons. With --unit gdp more runs fit, because it adds up mu squared, but only claims of one Gaussian "
+        f"curve: no private draft of a schema, and no training in random batches.{cap}"
+    )
 
 
 @app.command()

@@ -53,6 +53,10 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     uid = secrets.token_hex(16)
     mu = plan.guarantee.mu  # None where the claim is no Gaussian curve: only epsilon and delta can be charged
     book = Ledger.open(path)
+    if mu is None and book.header.unit != "basic":
+        raise ValueError(
+            f"ledger: it counts {book.header.unit!r}, and this claim has no single mu: charge it to a ledger of epsilon and delta"
+        )
     made = book.charge(
         uid,
         plan.hash,
