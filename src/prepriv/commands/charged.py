@@ -124,7 +124,7 @@ def told_of_charge(place: str, model: Model) -> list[str]:
         f"in this copy of the ledger {_charges(later, 'came later')}",
     ]
     if before:
-        lines.append(f"{_charges(before, 'came before')}. Ask what was chosen from them")
+        lines.append(f"{_charges(before, 'came before')}. Ask what was chosen after seeing the results")
     unit, cap = book.header.unit, book.header.cap
     whole = guesses_in_words(amount_in_words(unit, cap))
     if not book.header.periods:
