@@ -180,9 +180,9 @@ def _as_drafted(domain: Domain) -> str:
 def trust(claim: Guarantee) -> str:
     """The trust model."""
     said = (
-        "The curator has to be trusted, who holds the raw rows and runs the training (the central model). So have the machine it runs "
-        "on, and what the curator declares about the data. Nobody who gets the model, the report or a prediction has to be trusted: the claim holds against all of "
-        "them together."
+        "The curator has to be trusted with the raw rows, with the training (the central model) and with what is declared about the data. "
+        "So does the machine that trains. Nobody who gets the model, the report or a prediction has to be trusted: the claim holds "
+        "against all of them together."
     )
     return f"{said} It {claim.premises[0]}." if claim.premises else said
 
