@@ -222,9 +222,9 @@ SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 def test_n_is_declared_as_in_the_domain():
     model = prepriv.private(SCALED, NUMBERS_ALONE, n=5000)
     assert model.domain.n == 5000 and model.plan().n == 5000
-    with pytest.raises(ValueError, match=r"declares n=5000 records, not 10.*model\.domain\.with_n\(None\)"):
+    with pytest.raises(ValueError, match=r"declares n=5,000 records, not 10.*model\.domain\.with_n\(None\)"):
         model.fit(np.zeros((10, 3)), np.zeros(10, int))
-    with pytest.raises(ValueError, match="declares n=4999 records, not 5000"):
+    with pytest.raises(ValueError, match="declares n=4,999 records, not 5,000"):
         prepriv.private(SCALED, NUMBERS_ALONE.with_n(4999), n=5000)
 
 

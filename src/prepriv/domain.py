@@ -517,7 +517,7 @@ class Domain:
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
 
     def __repr__(self) -> str:
-        rows = f"n = {self.n}" if self.n is not None else "n not declared"
+        rows = f"n = {self.n:,}" if self.n is not None else "n not declared"
         where = f"a ball of radius {self.ball_radius:g}, " if self.ball_radius is not None else ""
         whose = (
             "" if self.unit is None else f" of units, {self.rows_per_unit} rows of one {self.unit!r} at most"
@@ -648,7 +648,7 @@ class Domain:
                 ", domain.with_n(None) takes the number from each table, as GridSearchCV and other splitters need it; of a model of "
                 "prepriv.private, model.set_params(domain=model.domain.with_n(None)) does"
             )
-        raise ValueError(f"the domain declares n={self.n} records, not {n}: {ways}")
+        raise ValueError(f"the domain declares n={self.n:,} records, not {n:,}: {ways}")
 
     @property
     def as_drafted(self) -> bool | None:

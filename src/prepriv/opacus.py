@@ -167,7 +167,7 @@ class Calibrated:
         n, length = lengths(loader)
         if n != self.n:
             raise ValueError(
-                f"the DataLoader holds {n} rows; the guarantee is of {self.n}, each record in one of them"
+                f"the DataLoader holds {n:,} rows; the guarantee is of {self.n:,}, each record in one of them"
             )
         if poisson:
             rate = check_poisson(loader, n, secure_generator(optimizer))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import prepriv
 from prepriv.audit.empirical import Verdict
 from prepriv.cli import run
 from prepriv.commands import account as account_module
 from prepriv.commands.audit_empirical import _row
 from prepriv.commands.printing import print_guarantee
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
+from prepriv.guarantees.printed import epsilon_at
+from prepriv.ledger.currency import Quanta, decimals, short_amount
 from prepriv_papers.unified_enhancement import tables as mixture_tables
 
 SCHEMA = """
@@ -159,4 +164,32 @@ def test_a_small_mu_is_not_printed_as_zero(capsys):
     )
     print_guarantee(plan, private=True)
     out = capsys.readouterr().out
-    assert guarantee.mu <= float(re.search(r"\((\S+)-GDP\)", out)[1]) <= 3.3511e-5
+    assert guarantee.mu <= float(re.search(r"\((\S+)-GDP\)", out)[1]) <= 3.352e-5  # four digits, up
+
+
+AMOUNTS = {  # exact in the ledger, as a person reads it: spent, and left
+    ("basic", 1_075_432_100, 11 * 10**12): ("epsilon 1.076, delta 0.000011", "epsilon 1.075, delta 0.000011"),
+    ("basic", 1_234_567_800_000, 0): ("epsilon 1,235, delta 0", "epsilon 1,234, delta 0"),
+    ("gdp", 42_497_603_292, 0): ("mu^2 0.0425", "mu^2 0.04249"),
+    ("zcdp", 3_141_592_650_000, 0): ("rho 3.142", "rho 3.141"),
+}
+
+
+@pytest.mark.parametrize("exact", AMOUNTS)
+def test_an_amount_of_a_ledger_is_rounded_towards_less_privacy(exact):
+    unit, main, delta = exact
+    quanta = Quanta(main, delta)
+    spent, left = short_amount(unit, quanta), short_amount(unit, quanta, left=True)
+    assert (spent, left) == AMOUNTS[exact]
+    for said, sign in ((spent, 1), (left, -1)):
+        for part, true in zip(said.split(", "), decimals(unit, quanta).values()):
+            assert sign * (Decimal(part.split()[1].replace(",", "")) - Decimal(true)) >= 0
+
+
+def test_a_claim_is_printed_in_one_way():
+    """ε in four digits, rounded up; no other line of the package writes one beside its δ."""
+    sources = {p: p.read_text(encoding="utf-8") for p in Path(prepriv.__file__).parent.rglob("*.py")}
+    stray = [p.name for p, text in sources.items() if re.search(r"ε = \{up\([^{}]*\)\} at δ", text)]
+    assert not stray
+    assert epsilon_at(0.76543211, 1e-6) == "ε = 0.7655 at δ = 1e-06"
+    assert epsilon_at(float("inf"), 1e-6) == "no useful bound at δ = 1e-06"

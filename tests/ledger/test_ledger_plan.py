@@ -98,7 +98,9 @@ def test_show_names_the_steps_of_each_charge(tmp_path):
         "own", "0" * 64, epsilon=1, delta=0, adjacency="replace-one", note="a count by hand"
     )
     shown = run("show", path).stdout
-    assert re.search(r"1  .*charged .*epsilon 0\.99.*train: Center \(budget\), GradientDescent", shown), shown
+    assert re.search(
+        r"1  .*charged .*epsilon 1, delta 0\.00001 .*train: Center \(budget\), GradientDescent", shown
+    ), shown
     assert re.search(r"2  .*charged   own  epsilon 1, delta 0  a count by hand", shown)
 
 

@@ -296,10 +296,10 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     del schema["drafted"]
     Path("S.yaml").write_text(yaml.safe_dump(schema))
     assert run(["validate", "t.csv", "--schema", "S.yaml", "--rows", "77"]) == 0
-    assert f"--rows 77 is used in place of rows: {N}, which the schema declares" in said(capsys)[1]
+    assert f"--rows 77 is used in place of rows: {N:,}, which the schema declares" in said(capsys)[1]
     for command in (["plan", "S.yaml"], ["train", "t.csv", "--schema", "S.yaml", "--out", "other"]):
         assert run([*command, "--rows", str(N + 1)]) in (0, 2)
-        assert said(capsys)[1].count(f"--rows {N + 1} is used in place of rows: {N}") == 1
+        assert said(capsys)[1].count(f"--rows {N + 1:,} is used in place of rows: {N:,}") == 1
     assert run([*here, "--out", "silent", "--ledger", "L.db"]) == 0
     capsys.readouterr()
     assert run(["report", "paid", "--ledger", "L.db"]) == 0

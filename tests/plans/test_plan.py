@@ -88,7 +88,7 @@ def test_sum_shift_counts_the_record_the_moved_and_the_dropped():
         ),
         (lambda: plan([IMPUTE, CENTER, pre.Center(payment=Budget(0.95))]), "leave something"),
         (lambda: plan([IMPUTE], domain=dataclasses.replace(TABLE, n=None)), "must be declared"),
-        (lambda: plan([IMPUTE], n=999), "declares n=1000"),
+        (lambda: plan([IMPUTE], n=999), "declares n=1,000"),
         (lambda: pre.Center(), "needs payment"),
         (lambda: pre.Center(payment=Sensitivity()), "has to be released"),
         (lambda: pre.Rescale(1.0, payment=Budget(0.1)), "free"),

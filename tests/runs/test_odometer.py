@@ -218,7 +218,7 @@ def test_the_second_fit_warns_once_where_the_user_stands(data, fresh, said):
     text = str(warning.message)
     assert text.startswith("private fit 2 of this process")
     said_epsilon = float(re.search(r"ε = ([\d.]+) at δ = 1e-05", text)[1])
-    assert gdp_epsilon(mu, 1e-5) <= said_epsilon <= gdp_epsilon(mu, 1e-5) * (1 + 1e-5)
+    assert gdp_epsilon(mu, 1e-5) <= said_epsilon <= gdp_epsilon(mu, 1e-5) * (1 + 1e-3)  # four digits, up
     assert "if all read the same people, and no record decides which rows a fit reads" in text
     assert "prepriv.spent()" in text and "ledger=" in text and "joblib" in text
 

@@ -75,7 +75,7 @@ def declared_rows(config: Path) -> int:
     """How many made-up records: as many as a Python file declares, unless these are many; it says so then."""
     n = named_in(config)["domain"].n if config.suffix == ".py" else None
     if n is not None and n > _MOST_ROWS:
-        console.print(f"on {DEFAULT_ROWS} of the declared {n} rows: ask for more with --rows")
+        console.print(f"on {DEFAULT_ROWS:,} of the declared {n:,} rows: ask for more with --rows")
     return DEFAULT_ROWS if n is None or n > _MOST_ROWS else n
 
 
@@ -121,7 +121,9 @@ def _of_a_model(folder: Path, rows: int, own: Mapping[str, Any]) -> Plan:
     plan = Model.load(folder).declared
     domain = plan.domain.with_n(rows)
     if rows != plan.n:
-        console.print(f"the plan of {folder}, for {rows} made-up records in place of its {plan.n} (--rows)")
+        console.print(
+            f"the plan of {folder}, for {rows:,} made-up records in place of its {plan.n:,} (--rows)"
+        )
     stands_in = Public(synthetic(domain, _PUBLIC, Draws(0)).rows)
     steps = tuple(
         dataclasses.replace(s, payment=stands_in) if s.way == Public.way else s for s in plan.pipeline

@@ -83,7 +83,7 @@ def _steps(
         if a.result is not None
     ]
     closed = [{"attack": a.target.place, "why": a.target.closed} for a in every if a.result is None]
-    few = f", on {n} of the declared {domain.n} rows" if domain.n and n < domain.n else ""
+    few = f", on {n:,} of the declared {domain.n:,} rows" if domain.n and n < domain.n else ""
     verdict = judgement(every, refused)
     *_, space = (domain.space, *(after for _, _, after in walk(named["steps"], domain.space)))
     lies = list(loss_lies(learner, space.radius, len(domain.classes), seed))

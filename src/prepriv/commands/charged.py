@@ -14,10 +14,10 @@ from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.in_words import guesses_in_words, rounded_amounts
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.in_words import guesses_in_words
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.ledger import Entry, Header, Ledger
-from prepriv.ledger.currency import Quanta, amount_in_words, cost_in_quanta
+from prepriv.ledger.currency import Quanta, amount_in_words, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
 from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
@@ -130,8 +130,8 @@ def told_of_charge(place: str, model: Model) -> list[str]:
     if not book.header.periods:
         spent = rows[-1].spent
         left = Quanta(max(0, cap.main - spent.main), max(0, cap.delta - spent.delta))
-        said = rounded_amounts(amount_in_words(unit, left), left=True)
-        lines.append(f"left of its cap ({amount_in_words(unit, cap)}) in this copy: {said}")
+        said = short_amount(unit, left, left=True)
+        lines.append(f"left of its cap ({short_amount(unit, cap)}) in this copy: {said}")
         lines.append(f"all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))}")
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     return [*lines, f"everything that this ledger may ever hold{each}: {whole}"]
@@ -181,7 +181,7 @@ def _drafts(header: Header, entries: list[Entry], model: Model) -> tuple[list[st
     wrong, unchecked, domain = list[str](), list[str](), model.declared.domain
     for drafted in domain.drafts:
         claim = of_draft(drafted, domain)
-        said = f"the private draft (ε = {up(claim.epsilon(drafted.delta))} at δ = {exact(drafted.delta)})"
+        said = f"the private draft ({epsilon_at(claim.epsilon(drafted.delta), drafted.delta)})"
         row = next((entry for entry in entries if _is_charge_of(entry, drafted)), None)
         if row is None:
             wrong.append(f"{said} is not in this ledger, which can pay for what the run alone claims")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.algebra import then
 from prepriv.guarantees.drafts import drafts_cost, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.release.model import FILE, BadArtifact, Model
 
@@ -69,9 +70,7 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
         drafts += [drafted for drafted in model.domain.drafts if drafted not in drafts]
     try:
         whole = with_drafts(then([*parts, made]), replace(domain, drafts=tuple(drafts)), delta, n)
-        total = (
-            f"they cost ε = {up(whole.epsilon(delta)) if whole is not None else 'inf'} at δ = {exact(delta)}"
-        )
+        total = f"they cost {epsilon_at(math.inf if whole is None else whole.epsilon(delta), delta)}"
         if whole is not None and whole.conditions:
             total += f", if {' and '.join(whole.conditions)}"
     except ValueError:  # delta is too small for what is composed

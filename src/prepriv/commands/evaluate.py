@@ -29,7 +29,7 @@ from prepriv.commands.printing import AsJson, console, print_measured, print_qua
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, as_trained, drowned, plan_evaluation
-from prepriv.guarantees.printed import down, exact, up
+from prepriv.guarantees.printed import down, epsilon_at, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
 from prepriv.release.model import Model
@@ -116,7 +116,7 @@ def evaluate(
 def _say_plan(plan: EvaluationPlan) -> None:
     g = plan.guarantee
     console.print(
-        f"to spend: ε = {up(g.epsilon(plan.delta))} at δ = {exact(plan.delta)} ({up(g.mu or 0.0, 5)}-GDP) on counts of "
+        f"to spend: {epsilon_at(g.epsilon(plan.delta), plan.delta)} ({up(g.mu or 0.0, 4)}-GDP) on counts of "
         f"{', '.join(plan.releases)} with noise {down(plan.noise, 4)}",
         soft_wrap=True,
     )

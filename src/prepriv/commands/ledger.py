@@ -20,7 +20,7 @@ from prepriv.commands.exits import print_json, say
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
-from prepriv.ledger.currency import CURRENCIES, Quanta, amount_in_words, decimals
+from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, short_amount
 from prepriv.ledger.urls import is_url
 
 app = typer.Typer(help="Keep the privacy budget of a data set in a durable ledger.", no_args_is_help=True)
@@ -135,14 +135,14 @@ def show(
         booked = booked_in_periods(entries) or ({} if header.periods else {"": Quanta(0)})
         for period, spent in booked.items():
             say(
-                f"booked     {_on(period)}{amount_in_words(header.unit, spent)} (bookkeeping; the guarantee is the cap)"
+                f"booked     {_on(period)}{short_amount(header.unit, spent)} (bookkeeping; the guarantee is the cap)"
             )
-            say(f"left       {_on(period)}{amount_in_words(header.unit, _left(header, spent))}")
+            say(f"left       {_on(period)}{short_amount(header.unit, _left(header, spent), left=True)}")
         if header.periods:
             say(
-                f"left       in any other {header.periods.split()[0]} {amount_in_words(header.unit, header.cap)}"
+                f"left       in any other {header.periods.split()[0]} {short_amount(header.unit, header.cap, left=True)}"
             )
-            together = in_words_together(header, entries)
+            together = in_words_together(header, entries, short=True)
             say(
                 f"together   {together} for a person with rows in all {len(booked)} of them: their {header.periods.split()[0]}s add up"
             )
@@ -177,7 +177,7 @@ def plan(
             print_json({"runs": runs, "adjacency": header.adjacency, "each": fits})
             return
         say(
-            f"{'left' if left else 'cap'}: {amount_in_words(header.unit, room)} ({header.unit}, {header.adjacency})"
+            f"{'left' if left else 'cap'}: {short_amount(header.unit, room, left=True)} ({header.unit}, {header.adjacency})"
         )
         if epsilon <= 0:
             none = header.unit == "basic" and room.delta // runs == 0
@@ -270,7 +270,7 @@ def _claim(header: Header) -> str:
     of = f", of rows of one {header.periods}" if header.periods else ""
     return (
         "everything released through this ledger costs together at most "
-        f"{amount_in_words(header.unit, header.cap)} ({header.unit}, {header.adjacency}{of})"
+        f"{short_amount(header.unit, header.cap)} ({header.unit}, {header.adjacency}{of})"
     )
 
 
@@ -299,7 +299,7 @@ def _line(header: Header, entry: Entry, charged: int, artifact: str) -> str:
     if entry.kind == "charged":
         what = (
             _on(entry.period)
-            + amount_in_words(header.unit, entry.cost)
+            + short_amount(header.unit, entry.cost)
             + (f"  artifact {artifact[:12]}" if artifact else "")
         )
     line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"

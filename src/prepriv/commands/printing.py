@@ -15,7 +15,7 @@ from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
-from prepriv.guarantees.printed import exact, places, separated, up
+from prepriv.guarantees.printed import epsilon_at, places, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
 from prepriv.release.quality import Quality, to_do
@@ -63,8 +63,8 @@ def say_counted(domain: Domain) -> None:
 def print_spent(whole: Guarantee, look: Look, domain: Domain | None = None) -> None:
     """What was spent on a look at a table, a private draft of its schema among it, and every note. domain: of answers that count
     its units."""
-    spent = up(whole.epsilon(look.delta))
-    console.print(f"ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}")
+    spent = epsilon_at(whole.epsilon(look.delta), look.delta)
+    console.print(f"{spent}, {look.guarantee.neighbours}, n = {look.n:,}")
     for note in whole.notes:
         console.print(f"  {note}", soft_wrap=True)
     if domain is not None:
@@ -150,9 +150,9 @@ def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -
         console.print("not private (no noise, or reproducible noise): nothing is claimed")
         return
     g = whole or plan.guarantee
-    same = f" ({up(g.mu, 5)}-GDP)" if g.mu is not None else ""
-    epsilon = up(g.epsilon(plan.delta), 4)
-    console.print(f"ε = {epsilon} at δ = {exact(plan.delta)}, {g.neighbours}, n = {plan.n:,}{same}")
+    same = f" ({up(g.mu, 4)}-GDP)" if g.mu is not None else ""
+    epsilon = epsilon_at(g.epsilon(plan.delta), plan.delta)
+    console.print(f"{epsilon}, {g.neighbours}, n = {plan.n:,}{same}")
     console.print(f"  {attacker(g)[0]}", soft_wrap=not console.is_terminal)
     for note in (*g.notes, *periods_in_words(plan)):
         console.print(f"  {note}", soft_wrap=True)

@@ -20,7 +20,7 @@ from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import paid_output, reserved_file, writable_file, write_text
 from prepriv.commands.printing import AsJson, console
 from prepriv.description.draft import HOW_COMPLETED, PrivateDraft, draft_in_private, plan_draft
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.first_schema import WARNING, draft
 from prepriv.schemas.persons import one_row_one_person
@@ -161,8 +161,8 @@ def _write(text: str, out: Path | None, as_json: bool) -> None:
 
 def _say_cost(drafted: PrivateDraft) -> None:
     look = drafted.plan.look
-    spent = up(look.guarantee.epsilon(look.delta))
-    said = [f"private: ε = {spent} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}"]
+    spent = epsilon_at(look.guarantee.epsilon(look.delta), look.delta)
+    said = [f"private: {spent}, {look.guarantee.neighbours}, n = {look.n:,}"]
     said += look.guarantee.notes
     if drafted.plan.unit is None:
         said.append(one_row_one_person([*drafted.plan.columns, drafted.plan.label]))

@@ -56,7 +56,7 @@ def shuffle(
     rows = [(title, up(curve.epsilon(delta), 10), _note(curve, delta)) for title, curve in curves.items()]
     rows.append(("no shuffling", exact(epsilon0), "each report on its own"))
     print_table(
-        f"ε of {n} shuffled {exact(epsilon0)}-DP reports at δ = {exact(delta)} (replace-one)",
+        f"ε of {n:,} shuffled {exact(epsilon0)}-DP reports at δ = {exact(delta)} (replace-one)",
         ("method", "ε", "note"),
         rows,
         right=(1,),

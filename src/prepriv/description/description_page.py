@@ -17,7 +17,7 @@ from prepriv.description.estimates import Estimate
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at, exact, up
 from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
 from prepriv.tables.written import DATES, spelled
 
@@ -115,8 +115,8 @@ def lines_of(d: Description) -> list[str]:
         for group, g in d.groups.items()
         for name, s in g.columns.items()
     ]
-    claim = up(d.guarantee_.epsilon(look.delta), 4)
-    out = [f"ε = {claim} at δ = {exact(look.delta)}, {look.guarantee.neighbours}, n = {look.n:,}"]
+    claim = epsilon_at(d.guarantee_.epsilon(look.delta), look.delta)
+    out = [f"{claim}, {look.guarantee.neighbours}, n = {look.n:,}"]
     out += [f"{of}{name}: {what}: {e}" for of, name, s in columns for what, e in rows(s)]
     out += [f"{x.name}: {x.value}" for x in d.differences]
     return out + [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]

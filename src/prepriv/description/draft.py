@@ -33,7 +33,7 @@ from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, mul
 from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit, drafted_content
 from prepriv.drafted import CHARGE, Drafted, declared_rows
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
@@ -216,7 +216,7 @@ class PrivateDraft:
         """The schema file: a draft to be completed by hand where too little was seen."""
         look = self.plan.look
         head = [
-            f"Drafted privately with ε = {up(look.guarantee.epsilon(look.delta))} at δ = {exact(look.delta)}, "
+            f"Drafted privately with {epsilon_at(look.guarantee.epsilon(look.delta), look.delta)}, "
             f"{look.guarantee.neighbours}, n = {look.n:,}.",
             "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
             *self.told(),

@@ -23,6 +23,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import short
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import PrivateTable
@@ -49,7 +50,7 @@ class PricedSketch:
         return signal_of(self.plan)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SketchedTable:
     """What was released of a table as a sketch, and what follows from it. All of it may be published.
 
@@ -89,6 +90,12 @@ class SketchedTable:
         """What is claimed: of this sketch, and of the private drafts of its domain where there are any."""
         look = self.priced.look
         return with_drafts(look.guarantee, self.sketch.plan.domain, look.delta, look.n)
+
+    def __str__(self) -> str:
+        plan = self.priced.plan
+        return f"{short(self.guarantee_, self.priced.look.delta)}; {len(plan.columns)} columns; {self.what}; {self.check}"
+
+    __repr__ = __str__
 
     @property
     def what(self) -> str:

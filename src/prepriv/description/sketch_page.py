@@ -10,7 +10,7 @@ from pathlib import Path
 from prepriv._text import printable
 from prepriv.description.estimates import short_number
 from prepriv.description.sketch import SketchedTable
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.release.pictures import COLOURS, label, page_style, stroke, svg
 from prepriv.release.writing import write_atomically
 
@@ -37,7 +37,7 @@ def to_html(found: SketchedTable) -> str:
     body = [
         "<main>\n<h1>A sketch of a table</h1>",
         f"<p><b>It holds {escape(found.what)}.</b></p>",
-        f"<p>ε = {up(claim.epsilon(look.delta), 4)} at δ = {exact(look.delta)}, {escape(look.guarantee.neighbours)}, "
+        f"<p>{epsilon_at(claim.epsilon(look.delta), look.delta)}, {escape(look.guarantee.neighbours)}, "
         f"n = {look.n:,}, for everything on this page together.</p>",
         *(f"<p>{_text(note)}</p>" for note in claim.notes),
         f"<p>{escape(found.check)}</p>",

@@ -26,7 +26,7 @@ from prepriv.evaluation.cells import predicted, row_scores, target_errors
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.guarantees.random_trials import random_trials
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.coins import record_coins, trial_numbers
@@ -136,7 +136,7 @@ class Choice:
         plan, made = self.plan, self.guarantee_
         claim = "no claim"
         if made is not None:
-            claim = f"ε = {up(made.epsilon(plan.delta))} at δ = {exact(plan.delta)}: {made}"
+            claim = f"{epsilon_at(made.epsilon(plan.delta), plan.delta)}: {made}"
         return f"candidate {self.number} of {len(plan.chosen.plans)}: {self.candidate}; {plan.chosen.method}, {claim}"
 
 
@@ -291,7 +291,7 @@ def plan_choice(
         parts = _parts(best, n, holdout, len(candidates), session)
         counts = np.bincount(parts, minlength=_count(best, len(candidates)) + 1)
         if counts.min() == 0:
-            raise ValueError(f"{n} records are too few: a part of them is empty")
+            raise ValueError(f"{n:,} records are too few: a part of them is empty")
         sizes = [int(c) for c in counts[1:]]
         chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
     return ChoicePlan(chosen, n, epsilon, delta, holdout, signals), parts
@@ -307,7 +307,7 @@ def _sizes(way: str, n: int, holdout: float, candidates: int) -> list[int]:
     parts = _count(way, candidates)
     size = round((1 - holdout) * n / parts)
     if size < 1 or round(holdout * n) < 1:
-        raise ValueError(f"{n} records are too few: a part of them is empty")
+        raise ValueError(f"{n:,} records are too few: a part of them is empty")
     return [size] * parts
 
 
@@ -384,7 +384,7 @@ def carry_out(
     if parts is None:
         parts = _parts(chosen.method, table.n, plan.holdout, k, session)
     if len(parts) != table.n:
-        raise BadData(f"the plan is for {plan.n} records, and the table has another number")
+        raise BadData(f"the plan is for {plan.n:,} records, and the table has another number")
     test, truth = table.some(parts == 0), targets[parts == 0]
 
     def trained(j: int) -> tuple[Model, int]:

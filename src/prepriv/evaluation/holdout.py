@@ -126,7 +126,7 @@ def plan_holdout(
         test = int(coins.sum())
     if not 0 < test < n:
         raise ValueError(
-            f"a holdout of {holdout.share:g} of {n} records leaves a part without any; use more records"
+            f"a holdout of {holdout.share:g} of {n:,} records leaves a part without any; use more records"
         )
     training = make(n - test)
     if training.guarantee is None:

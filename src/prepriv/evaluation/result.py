@@ -21,7 +21,7 @@ from prepriv.evaluation.intervals import LEVEL, Figure
 from prepriv.evaluation.measured_quality import quality_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at, up
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.release.quality import Quality
 from prepriv.release.writing import write_atomically
@@ -114,9 +114,8 @@ class PrivateEvaluation:
         plan, made = self.plan, self.guarantee_
         if made is None:
             return "not private (reproducible noise): nothing is claimed"
-        epsilon = up(made.epsilon(plan.delta), 4)
         rows = "rows" if plan.domain.unit is None else "units, a row each"
-        said = f"ε = {epsilon} at δ = {exact(plan.delta)}, {made.neighbours}, n = {plan.n:,} test {rows}"
+        said = f"{epsilon_at(made.epsilon(plan.delta), plan.delta)}, {made.neighbours}, n = {plan.n:,} test {rows}"
         whole = self.in_all
         if whole is None:
             return said

@@ -12,7 +12,7 @@ from prepriv.drafted import Drafted, declared_rows
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at, exact, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FIXED = "holds only if epsilon and delta were chosen before anyone saw the draft: ask whoever ran it"
@@ -74,7 +74,7 @@ def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, An
 def drafts_cost(domain: Domain) -> str:
     """What the drafts of a domain cost, in words."""
     drafts = " and ".join(
-        f"ε = {up(of_draft(d, domain).epsilon(d.delta), 4)} at δ = {exact(d.delta)} over {d.rows:,} {_counted(d)}"
+        f"{epsilon_at(of_draft(d, domain).epsilon(d.delta), d.delta)} over {d.rows:,} {_counted(d)}"
         + ("" if d.ledger is None else f" (charge {d.ledger['sequence']} of a ledger)")
         for d in domain.drafts
     )
@@ -87,4 +87,4 @@ def _counted(drafted: Drafted) -> str:
 
 def _told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return f"in all: ε = {up(part.epsilon(delta), 4)} at δ = {exact(delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so their costs are added"
+    return f"in all: {epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so their costs are added"

@@ -252,7 +252,7 @@ class Guarantee:
             if low > 0:
                 return low
         raise ValueError(
-            f"nothing is left of ε = {epsilon:g} at δ = {delta:g}: {up(self.epsilon(delta))} is spent"
+            f"nothing is left of ε = {epsilon:g} at δ = {delta:g}: {up(self.epsilon(delta), 4)} is spent"
         )
 
     def to_dp_event(self) -> Any:

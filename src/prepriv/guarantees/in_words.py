@@ -9,7 +9,7 @@ from html import escape
 from prepriv._rounding import UP
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import USELESS, down, exact, percent, up, useful
+from prepriv.guarantees.printed import USELESS, down, epsilon_at, percent, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FALSE_ALARMS = 0.01
@@ -222,7 +222,7 @@ def short(guarantee: Guarantee | None, delta: float) -> str:
     """
     if guarantee is None:
         return "no privacy is claimed"
-    return f"{useful(guarantee.epsilon(delta))} at δ = {exact(delta)}; {guarantee}"
+    return f"{epsilon_at(guarantee.epsilon(delta), delta)}; {guarantee}"
 
 
 def claim_in_html(guarantee: Guarantee | None, delta: float, title: str) -> str:

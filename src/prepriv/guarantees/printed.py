@@ -47,6 +47,15 @@ def useful(epsilon: float, lead: str = "ε = ") -> str:
     return lead + up(epsilon, 4) if epsilon < USELESS else "no useful bound"
 
 
+def epsilon_at(epsilon: float, delta: float) -> str:
+    """A claim as every page, message and command prints it: ε as in `useful`, δ as it was declared.
+
+    >>> epsilon_at(0.76543211, 1e-6), epsilon_at(2066124376400.7397, 1e-5)
+    ('ε = 0.7655 at δ = 1e-06', 'no useful bound at δ = 1e-05')
+    """
+    return f"{useful(epsilon)} at δ = {exact(delta)}"
+
+
 def exact(x: float) -> str:
     """The shortest decimal that reads back as x: for what a user typed.
 

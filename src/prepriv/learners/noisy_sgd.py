@@ -78,7 +78,7 @@ class NoisySGD(FixedBatches):
         """The last iterate, from a start at 0."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
-            raise ValueError(f"n={n} records are declared, the table has {rows.shape[0]}")
+            raise ValueError(f"n={n:,} records are declared, the table has {rows.shape[0]:,}")
         grid = rows.grid
         clip = grid.clip * 2.0**grid.exponent
         weights = np.zeros((rows.shape[1], setting.outputs))

@@ -192,7 +192,7 @@ class OnePassSGD(StochasticLearner):
         """The last iterate of a run that stops at a random step of the last pass."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
-            raise ValueError(f"n={n} records are declared, the table has {rows.shape[0]}")
+            raise ValueError(f"n={n:,} records are declared, the table has {rows.shape[0]:,}")
         last, blocks = self._last(n), -(-n // self.batch_size)
         stop = self.steps - last + int(source.uniform_below(last, 1)[0]) + 1
         kept = 1.0 - self.learning_rate * self.weight_decay

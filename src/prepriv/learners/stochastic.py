@@ -411,5 +411,5 @@ class FixedBatchSGD(FixedBatches, BatchLearner):
 
     def _batch(self, source: NoiseSource, rows: int, n: int) -> NDArray[np.intp]:
         if rows != n:  # public under replace-one
-            raise ValueError(f"n={n} records are declared, the table has {rows}")
+            raise ValueError(f"n={n:,} records are declared, the table has {rows:,}")
         return uniform_subset(source, n, self.batch_size)

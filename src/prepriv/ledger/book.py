@@ -264,7 +264,7 @@ class Ledger:
                 if not (tail.spent + cost).fits(cap):  # what was appended for other periods is rolled back
                     left = currency.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
                     raise BudgetExceeded(
-                        f"the plan costs {currency.amount_in_words(unit, cost)}, and {currency.amount_in_words(unit, left)} is left"
+                        f"the plan costs {currency.short_amount(unit, cost)}, and {currency.short_amount(unit, left, left=True)} is left"
                         f"{period and f' of {period}'}"
                     )
                 entry = hash_chain.extend(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from prepriv.ledger.currency import MAX_QUANTA, Quanta, amount_in_words
+from prepriv.ledger.currency import MAX_QUANTA, Quanta, amount_in_words, short_amount
 from prepriv.ledger.hash_chain import Entry, Header
 
 _EPSILON = 10**9  # quanta of 1 in unit "basic"
@@ -39,9 +39,9 @@ def together(header: Header, entries: Sequence[Entry]) -> Quanta | None:
     return Quanta(main, math.ceil(delta))
 
 
-def in_words_together(header: Header, entries: Sequence[Entry]) -> str:
-    """`together` in exact decimals."""
+def in_words_together(header: Header, entries: Sequence[Entry], *, short: bool = False) -> str:
+    """`together` in exact decimals; short: rounded up to four digits."""
     found = together(header, entries)
     if found is None or found.delta > MAX_QUANTA or (header.unit == "basic" and found.delta >= 10**18):
         return "no bound"
-    return amount_in_words(header.unit, found)
+    return (short_amount if short else amount_in_words)(header.unit, found)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -163,6 +163,18 @@ def decimals(currency: Currency, quanta: Quanta) -> dict[str, str]:
 def amount_in_words(currency: Currency, quanta: Quanta) -> str:
     """`quanta` in exact decimals, as in "epsilon 0.3, delta 0.000001"."""
     return ", ".join(f"{name} {text}" for name, text in decimals(currency, quanta).items())
+
+
+def short_amount(currency: Currency, quanta: Quanta, *, left: bool = False) -> str:
+    """`quanta` as a person reads them: four significant digits, rounded up; down where they are what is `left`.
+
+    `decimals` has all digits, as `--json` prints them, and what a ledger compares is neither.
+    """
+    four = Context(prec=4, rounding=ROUND_FLOOR if left else ROUND_CEILING)
+    return ", ".join(
+        f"{name} {four.create_decimal(text).normalize():,f}"
+        for name, text in decimals(currency, quanta).items()
+    )
 
 
 def _text(quanta: int, digits: int) -> str:

@@ -67,7 +67,7 @@ def second_moment_grid(
         except ValueError:
             continue
         return grid, sensitivity
-    raise ValueError(f"{n} records with a noise multiplier of {noise_multiplier:g} do not fit into 64 bits")
+    raise ValueError(f"{n:,} records with a noise multiplier of {noise_multiplier:g} do not fit into 64 bits")
 
 
 def private_second_moment(

@@ -19,7 +19,7 @@ def sum_grid(dim: int, radius: float, n: int) -> Lattice:
     """The grid for rows of `dim` coordinates in a ball: as fine as 64-bit norms and sums of n rows allow."""
     bits = min(26, (62 - math.ceil(math.log2(dim + 1))) // 2, 58 - math.ceil(math.log2(n + 1)))
     if bits < 4:
-        raise ValueError(f"{dim} coordinates and {n} records are too many for one exact sum")
+        raise ValueError(f"{dim} coordinates and {n:,} records are too many for one exact sum")
     return Lattice.for_norm(radius, bits)
 
 

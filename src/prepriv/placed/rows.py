@@ -209,7 +209,7 @@ class PrivateTable:
         if self.domain.unit is not None or self.periods is not None:
             check_units(self.rows, self.domain)
         if self.domain.unit is None and self.counted and there not in (None, self.n):
-            raise BadData(f"the plan is for n={self.n} {self.what}, the table has {there}")
+            raise BadData(f"the plan is for n={self.n:,} {self.what}, the table has {there:,}")
 
     @property
     def _label(self) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ class PrivateTable:
             table, targets = encode_stream(stream, domain, *self._label, keep=keep, spool=self.spool)
         if self.counted and table.n != self.n:
             raise BadData(
-                f"the plan is for {self.n} {self.what}, and the table has another number; a quoted cell may hold line breaks: "
+                f"the plan is for {self.n:,} {self.what}, and the table has another number; a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return table, targets

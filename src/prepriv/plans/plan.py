@@ -125,7 +125,7 @@ class Plan(Priced):
             )
 
     def __repr__(self) -> str:
-        return f"Plan({short(self.guarantee, self.delta)}; n = {self.n}; {self.what})"
+        return f"Plan({short(self.guarantee, self.delta)}; n = {self.n:,}; {self.what})"
 
     def _repr_html_(self) -> str:
         steps = escape(" → ".join([*self.chain.said, self.learner.name]))

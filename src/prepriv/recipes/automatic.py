@@ -140,7 +140,7 @@ def recipe(
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
         warnings.warn(
-            f"weak signal: {n} records at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"weak signal: {n:,} records at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
             f"them; below {NOISE_ALONE:g} models are mostly noise. More records or a larger epsilon help",
             WeakSignal,
             stacklevel=callers_level(),

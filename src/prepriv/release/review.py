@@ -15,7 +15,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import FIXED
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
-from prepriv.guarantees.printed import exact, separated, up
+from prepriv.guarantees.printed import epsilon_at, exact, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.release.summary import seen_with
 
@@ -157,8 +157,8 @@ def asked_of_curator(report: Report) -> list[str]:
 
 def parameters(claim: Guarantee, plan: Plan) -> str:
     """ε, δ and the curve."""
-    curve = f"; as one curve {up(claim.mu, 5)}-GDP" if claim.mu is not None else ""
-    return f"ε = {up(claim.epsilon(plan.delta), 4)} at δ = {exact(plan.delta)}{curve}."
+    curve = f"; as one curve {up(claim.mu, 4)}-GDP" if claim.mu is not None else ""
+    return f"{epsilon_at(claim.epsilon(plan.delta), plan.delta)}{curve}."
 
 
 def unprotected(plan: Plan) -> str:

@@ -24,7 +24,7 @@ from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.placed.checks import check_budget
 from prepriv.plans.priced import Priced
 
@@ -142,8 +142,7 @@ class Spent:
 
     def _sums(self) -> str:
         sums = [
-            f"ε = {up(self.epsilon[kind])} at δ = {exact(self.delta)}, {total}"
-            for kind, total in self.totals.items()
+            f"{epsilon_at(self.epsilon[kind], self.delta)}, {total}" for kind, total in self.totals.items()
         ]
         return "; separately, as guarantees for other neighbours do not add up: ".join(sums)
 

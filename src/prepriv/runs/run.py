@@ -158,7 +158,7 @@ def check_run(plan: Steps, table: Table, session: Session) -> None:
     if plan.private and isinstance(session, ExactSession):
         raise ValueError("a private plan needs a session with noise")
     if n_is_public(plan.domain.adjacency) and table.n != plan.n:
-        raise ValueError(f"the plan is for n={plan.n} records, the table has {table.n}")
+        raise ValueError(f"the plan is for n={plan.n:,} records, the table has {table.n:,}")
     check_apart(plan.pipeline, table)
 
 

@@ -66,12 +66,12 @@ class Validation:
     @property
     def counted(self) -> str:
         """How many records there are, or units, in words."""
-        declared = f" (declared: {self.declared})" if self.declared else ""
+        declared = f" (declared: {self.declared:,})" if self.declared else ""
         if self.units is None:
-            return f"records: {self.rows}{declared}"
+            return f"records: {self.rows:,}{declared}"
         units, nobody, beyond = self.units
         return (
-            f"rows: {self.rows}; units: {units}{declared}; rows left out: {nobody} without an id, {beyond} beyond those that "
+            f"rows: {self.rows:,}; units: {units:,}{declared}; rows left out: {nobody:,} without an id, {beyond:,} beyond those that "
             "are read of a unit"
         )
 

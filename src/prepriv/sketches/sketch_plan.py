@@ -213,7 +213,7 @@ class SketchPlan:
             except ValueError:
                 continue
             return grid
-        raise ValueError(f"{self.n} records with a sketch of mu = {self.mu:g} do not fit into 64 bits")
+        raise ValueError(f"{self.n:,} records with a sketch of mu = {self.mu:g} do not fit into 64 bits")
 
     def with_mu(self, mu: float) -> SketchPlan:
         """The same at another price."""

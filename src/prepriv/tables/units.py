@@ -181,7 +181,7 @@ def one_row_each(frame: Any, unit: str, names: Sequence[str], n: int | None) -> 
     if n is None:
         return first
     if len(units) > n:
-        raise BadData(f"the plan is for n={n} units, and the table has more")
+        raise BadData(f"the plan is for n={n:,} units, and the table has more")
     return np.concatenate([first, np.full(n - len(units), -1, dtype=np.int64)])
 
 
@@ -209,7 +209,7 @@ def grouped(
     without = 0
     if n_is_public(domain.adjacency):
         if len(names) > n:
-            raise BadData(f"the plan is for n={n} units, and the table has more")
+            raise BadData(f"the plan is for n={n:,} units, and the table has more")
         without = n - len(names)
     columns = tuple(c[one] for c in table.columns)
     blank = _blank(max(without, 1), domain).columns
