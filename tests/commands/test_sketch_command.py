@@ -75,8 +75,12 @@ def test_what_is_refused_costs_nothing(place, capsys, more, said):
     assert charges() == 0 and not (place / "s").exists()
 
 
-def test_a_table_that_does_not_fit_is_seen_after_the_charge(place, capsys):
+def test_names_are_compared_before_the_charge_and_rows_are_counted_after_it(place, capsys):
     (place / "p.csv").write_text("age,y\nSECRET,no\n")
+    assert run([*SKETCH, "--out", "s"]) == 2 and charges() == 0
+    said = capsys.readouterr()
+    assert "no column 'job'" in said.err and "SECRET" not in said.err + said.out
+    (place / "p.csv").write_text("age,job,y\nSECRET,u,no\n")
     assert run([*SKETCH, "--out", "s"]) == 70 and charges() == 1
     said = capsys.readouterr()
     assert "charge, which stays" in said.err and "SECRET" not in said.err + said.out
@@ -115,7 +119,7 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
         "OneHotEncoder": "free",
         "PCA": "budget",
     }
-    assert "LogisticRegression is found by noisy gradient steps" in " ".join(told["differs"])
+    assert "LogisticRegression is found by a few noisy gradient steps" in " ".join(told["differs"])
     assert run(["plan", str(tmp_path / "p.py"), "--epsilon", "0.5"]) == 0  # in words
     said = " ".join(capsys.readouterr().out.split())
     assert "it is your own code" in said and "nothing is charged" in said and "ε = 0.5" in said
