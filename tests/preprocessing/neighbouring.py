@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from prepriv.preprocessing.base import RowShift
+from prepriv.space import Space
+
+
+def box(d: int, low: float = 0.0, high: float = 1.0) -> Space:
+    """Cells between the same two bounds in each of d columns."""
+    corner = max(abs(low), abs(high))
+    return Space(np.full(d, low), np.full(d, high), corner * math.sqrt(d), np.zeros(d, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -109,3 +117,16 @@ def incoming_shift(s1, s2) -> RowShift:
     """The shift of the common rows (all but row 0) between two inputs."""
     far = np.linalg.norm(s1 - s2, axis=1)[1:]
     return RowShift(float((far > 0).sum()), float(far.max(initial=0.0)), float(far.sum()))
+
+
+def after_shift_and_drops(step, space, x, y, rng):
+    """(how far common rows move, what the step declares, how many were dropped) where two of the rows were dropped before."""
+    n = len(x)
+    gone = np.zeros(n, dtype=bool)
+    gone[rng.integers(1, n, size=2)] = True
+    far = np.linalg.norm(x - y, axis=1)[1:][~gone[1:]]
+    came = RowShift(float((far > 0).sum()), float(far.max()), float(far.sum()), float(gone.sum()))
+    y[gone] = 0.0
+    out = [step.fit_confidential([v], space, n).transform(v) for v in (x, y)]
+    moved = np.linalg.norm(out[0] - out[1], axis=1)[1:][~gone[1:]]
+    return moved, step.sensitivity(space, n, came), gone.sum()

@@ -9,18 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from neighbouring import box
 
 import prepriv
 from prepriv import payment as pay
 from prepriv.preprocessing import Center, QuantileTransform
 from prepriv.preprocessing.quantile_transform import Ranks
 from prepriv.release.model import BadArtifact, Model
-from prepriv.space import Space
-
-
-def box(d: int, low: float = 0.0, high: float = 1.0) -> Space:
-    corner = max(abs(low), abs(high))
-    return Space(np.full(d, low), np.full(d, high), corner * math.sqrt(d), np.zeros(d, dtype=bool))
 
 
 def by_counting(x: float, knots: np.ndarray) -> float:

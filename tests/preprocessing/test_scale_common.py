@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from neighbouring import Summing
+from neighbouring import Summing, after_shift_and_drops, box
 
 from prepriv import payment as pay
 from prepriv.domain import Domain
@@ -21,11 +21,6 @@ from prepriv.preprocessing.scale import StandardScaler
 from prepriv.space import Space
 
 CENTERS = pytest.mark.parametrize("center", ["mean", "midpoint"])
-
-
-def box(d, low=0.0, high=1.0):
-    corner = max(abs(low), abs(high))
-    return Space(np.full(d, low), np.full(d, high), corner * math.sqrt(d), np.zeros(d, dtype=bool))
 
 
 def paid(*args, payment=None, **options):
@@ -146,14 +141,7 @@ def test_random_pairs_after_shift_and_drops_stay_within_the_bound(center, rule, 
         x = np.clip(rng.normal(size=(n, 2)) * rng.random() * 0.7 + rng.random(2), -1, 2)
         y = np.clip(x + (rng.random((n, 1)) < 0.3) * rng.normal(size=(n, 2)) * 0.2, -1, 2)
         x[0], y[0] = rng.choice([-1.0, 0.5, 2.0], 2), rng.choice([-1.0, 0.5, 2.0], 2)
-        gone = np.zeros(n, dtype=bool)
-        gone[rng.integers(1, n, size=2)] = True
-        far = np.linalg.norm(x - y, axis=1)[1:][~gone[1:]]
-        came = RowShift(float((far > 0).sum()), float(far.max()), float(far.sum()), float(gone.sum()))
-        y[gone] = 0.0
-        out = [step.fit_confidential([v], space, n).transform(v) for v in (x, y)]
-        moved = np.linalg.norm(out[0] - out[1], axis=1)[1:][~gone[1:]]
-        declared = step.sensitivity(space, n, came)
+        moved, declared, _ = after_shift_and_drops(step, space, x, y, rng)
         assert moved.max() <= declared.row_shift and moved.sum() <= declared.total_shift
 
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from neighbouring import Summing
+from neighbouring import Summing, box
 
 from prepriv import payment as pay
 from prepriv.mechanisms.mean import gaussian_sum
@@ -16,12 +16,6 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing._histogram import _CELLS, histogram_shift, noisy_quantiles
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
-from prepriv.space import Space
-
-
-def box(d, low=0.0, high=1.0):
-    corner = max(abs(low), abs(high))
-    return Space(np.full(d, low), np.full(d, high), corner * math.sqrt(d), np.zeros(d, dtype=bool))
 
 
 def exact(rows, *, dim, radius):
