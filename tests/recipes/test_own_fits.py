@@ -418,6 +418,10 @@ def test_bins_and_constants_are_those_that_can_be_declared():
         (bent(SimpleImputer(), KBinsDiscretizer(4, encode="ordinal")), "encode='ordinal'"),
         (bent(SimpleImputer(), KBinsDiscretizer(4, strategy="uniform"), StandardScaler()), "codes of bins"),
         (bent(SimpleImputer(strategy="constant", fill_value=1), StandardScaler()), "other bounds"),
+        (
+            bent(SimpleImputer(), StandardScaler(), KBinsDiscretizer(4, strategy="uniform")),
+            "not near the records",
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             own(closed, MIXED)

@@ -477,6 +477,11 @@ def _k_bins(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None)
         raise _NotOwn("it bins the declared columns, each once, and other transformers made these")
     if not r.names_now and set(own) - set(r._numeric(own)):
         raise _NotOwn("a column of categories reaches it")
+    if params["strategy"] == "uniform" and set(own) & r.centred:
+        raise _NotOwn(
+            "after a scaler with means and deviations the bounds between which equal bins would be cut are not near the records: leave that "
+            "scaler out, which moves no record to another bin"
+        )
     r.binned |= set(own)
     r.touched |= set(own)
     r.raw -= {"x"} | set(own)
