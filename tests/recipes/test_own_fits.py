@@ -476,7 +476,7 @@ def test_gaps_before_a_function_are_filled_as_asked_and_indicators_see_them():
         assert not any("fills none" in told or "gaps of all" in told for told in read.says)
     zero = make_pipeline(SimpleImputer(strategy="constant", fill_value=0), StandardScaler())
     read = own(make_column_transformer((zero, ["a"]), (StandardScaler(), ["c"])), numbers)
-    assert any("gaps of all numbers are filled, at 0 of the width" in told for told in read.says)
+    assert any("each column by low + 0 * (high - low)" in told for told in read.says)
 
 
 def test_a_target_after_a_sketch_is_learned_at_every_epsilon():

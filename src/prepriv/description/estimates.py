@@ -97,8 +97,8 @@ class Estimate:
         if self.written not in TIMES or not all(map(math.isfinite, (value, low, high))):
             shown, *ends = measured(value, low, high)
             return (shown if self.written == "number" else f"{shown} {self.written}", *ends)  # type: ignore[return-value]
-        step = {True: 1.0, False: 24.0 * 60}[self.written != "time" and high - low >= 2]  # days, or minutes
-        step = 60.0 if self.written == "time" else step
+        of_days = 1.0 if high - low >= 2 else 24.0 * 60
+        step = 60.0 if self.written == "time" else of_days  # to minutes, or to days
         found = (round(value * step), math.floor(low * step), math.ceil(high * step))
         return tuple(str(spelled(x / step, self.written)) for x in found)  # type: ignore[return-value]
 

@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 import numpy as np
@@ -204,14 +205,13 @@ class GradientSum:
         self._local = threading.local()
 
     def __enter__(self) -> GradientSum:
-        self._limits = one_blas_thread()
-        self._limits.__enter__()
-        self._pool = ThreadPoolExecutor(self._threads)
+        self._open = ExitStack()
+        self._open.enter_context(one_blas_thread())
+        self._pool = self._open.enter_context(ThreadPoolExecutor(self._threads))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
-        self._limits.__exit__(None, None, None)
+        self._open.close()
 
     def __call__(
         self, weights: NDArray[np.float64], index: NDArray[np.intp] | None = None

@@ -344,7 +344,7 @@ class _OwnReader:
                 self.differs.insert(0, _MIDDLE)
             elif strategy not in ("mean", "median") and not self.filled[strategy] >= set(gaps):
                 self.differs.append(
-                    f"gaps of all numbers are filled, at {constant:.3g} of the width between their bounds"
+                    f"gaps of all numbers are filled, those of each column by low + {constant:.3g} * (high - low) of its bounds"
                 )
             steps.insert(0, ConstantImputer(constant) if fill is None else fill(payment=pay.Budget()))
         if not gaps:  # nothing is filled
