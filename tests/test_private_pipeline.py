@@ -103,6 +103,9 @@ def test_without_n_it_says_that_n_decides():
     pipeline = make_pipeline(transformers(), LogisticRegression())
     open_domain = DOMAIN.with_n(None)
     assert "depends on n" in reading(pipeline, open_domain).says[0]
+    for way in ("auto", "budget"):  # the steps of a sketch stood there
+        with pytest.raises(ValueError, match="give n"):
+            _ = reading(pipeline, open_domain, way=way).steps
     assert "private fit of its own" in reading(pipeline, DOMAIN).says[0]
     assert "private sketch" in reading(pipeline, open_domain, way="sketch").says[0]
 

@@ -83,8 +83,9 @@ class PipelineReading:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that are taken; where n is not known, those on a sketch."""
-        return self.ways.kept if self.n is None else self.taken.steps
+        """The steps that are taken. ValueError where none are available, or n decides which ones and is not known."""
+        sure = self.n is None and self.ways.sure in ("free", "sketch")
+        return self.ways.kept if sure else self.taken.steps
 
     @property
     def says(self) -> tuple[str, ...]:
