@@ -438,6 +438,9 @@ def test_parts_after_a_free_step_are_found_again_in_their_places():
     )
     steps = own(make_column_transformer(*parts), MIXED).taken.steps
     assert [s.columns for s in steps if s.name == "StandardScaler"] == [("x4",), ("x5",)]
+    weighed = make_column_transformer(*parts).set_params(transformer_weights={"pipeline": 9.0})
+    with pytest.raises(ValueError, match="transformer_weights= changes units"):  # a scaler took it away again
+        own(weighed, MIXED)
     x, _ = table(200)
     x["a"] = x["a"].fillna(5.0)
     rows = encode(x, MIXED).block(0, 200)

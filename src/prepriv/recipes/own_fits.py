@@ -63,6 +63,7 @@ _NOISY_MEDIANS = "gaps of all numbers are filled by noisy medians"
 
 
 _MIDDLE = "gaps of numbers become the middle of the declared bounds, since the pipeline fills none"
+_WEIGHTS = "transformer_weights= changes units, which steps do not"
 
 
 class _NotOwn(ValueError):
@@ -200,6 +201,8 @@ def split_fits(spec: Mapping[str, Any], domain: Domain) -> OwnFits | None:
         reader.turned = True
         if not branch.codes:
             reader.raw |= set(made)
+        if branch.rest and branch.free["weight"] != 1.0:
+            reader.why = _WEIGHTS
         for inner in branch.rest:
             reader.read(inner, None if alone else made)
     for inner in later:
@@ -306,7 +309,7 @@ class _OwnReader:
                 self.why = "a column has two transformers"
             taken += own
             if part["weight"] != 1.0:
-                self.why = "transformer_weights= changes units, which steps do not"
+                self.why = _WEIGHTS
             if part["part"] != "passthrough":
                 for inner in _flat(part["part"]):
                     self.read(inner, own if len(own) < len(names) else None)

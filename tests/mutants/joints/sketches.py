@@ -294,6 +294,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (*OWN, "can_be_declared"),
     ),
     Mutant(
+        "a weight is put before the scaler that takes it away",
+        "our own: transformer_weights beside functions had no effect, and nothing said so",
+        "recipes/own_fits.py",
+        'if branch.rest and branch.free["weight"] != 1.0:',
+        "if False:",
+        (*OWN, "in_their_places"),
+    ),
+    Mutant(
         "gaps are filled before the part that looks for them",
         "our own: the middle of the bounds stood for any constant",
         "recipes/own_fits.py",
