@@ -181,16 +181,12 @@ def _same(key: str, one: Any, two: Any) -> bool:
 
 def _loss_of(name: str, params: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
     steps = "is found by a few noisy gradient steps, in place of a solver and its penalty"
-    if name == "SGDClassifier":
+    if name in ("SGDClassifier", "LinearSVC"):
         if params["loss"] not in _LOSSES:
             raise ValueError(
-                f"SGDClassifier(loss={params['loss']!r}) has no private learner here; take one of {', '.join(_LOSSES)}"
+                f"{name}(loss={params['loss']!r}) has no private learner here; take one of {', '.join(_LOSSES)}"
             )
-        return _LOSSES[params["loss"]], (f"SGDClassifier {steps}",)
-    if name == "LinearSVC":
-        if params["loss"] not in _LOSSES:
-            raise ValueError(f"LinearSVC(loss={params['loss']!r}) has no private learner here")
-        return _LOSSES[params["loss"]], (f"LinearSVC {steps}",)
+        return _LOSSES[params["loss"]], (f"{name} {steps}",)
     if name == "RidgeClassifier":
         return None, (f"RidgeClassifier {steps}, and minimises logistic loss, not squares of labels",)
     if name == "HuberRegressor":
