@@ -45,7 +45,33 @@ Array = NDArray[np.float32]
 
 
 def embedded(texts: NDArray[np.object_]) -> Array:
-    """(n,) texts to rows (n, 384), each of norm 1 to seven digits; an empty text is the zero row. ValueError without the weights."""
+    """Embed texts by the network of `Text(encoder="sentences")`, one at a time.
+
+    Parameters
+    ----------
+    texts : array of str, (n,)
+        A text counts up to its 254th piece of a word.
+
+    Returns
+    -------
+    array, (n, 384)
+        In single precision, each row of norm 1 to seven digits; of an empty text, zeros.
+
+    Raises
+    ------
+    ValueError
+        Where the weights are not installed, or are others.
+
+    Notes
+    -----
+    The network was trained on other texts: docs/proofs/sentences.md says what a claim on its rows rests on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> embedded(np.array(["", ""], dtype=object)).shape
+    (2, 384)
+    """
     out = np.zeros((len(texts), SENTENCE_WIDTH), np.float32)
     if not texts.any():
         return out  # no network is needed to read a model
