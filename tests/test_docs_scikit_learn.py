@@ -19,7 +19,7 @@ def test_every_line_runs_and_prints_what_it_says(tmp_path, monkeypatch, capsys):
         exec(compile(block, "scikit-learn.md", "exec"), names)
     out = capsys.readouterr().out
     assert re.search(
-        r"the plan costs epsilon 0\.999\d*, delta 0\.00001, and epsilon 0\.000\d*, delta 0\.00007 is left",
+        r"the plan costs epsilon 1, delta 0\.00001, and epsilon 0\.000\d*, delta 0\.00007 is left",
         out,
     ), out
     assert re.search(r"the plan costs mu\^2 0\.\d+, and mu\^2 0\.\d+ is left", out)
