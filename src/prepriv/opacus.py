@@ -59,26 +59,27 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What to run after the steps, and what it is worth. Made by `calibrate`.
+    """What to run after the steps, and the guarantee of it. Made by `calibrate`.
 
     Parameters
     ----------
     noise_multiplier : float
-        Over max_grad_norm, on the sum of clipped gradients.
+        The standard deviation of the noise on the sum of clipped gradients, divided by max_grad_norm.
     guarantee : Guarantee
-        Of steps and training together, and of a private draft of the domain, which the target leaves out.
+        The guarantee of steps and training together, and of a private draft of the domain if there is one. The target
+        does not include the draft.
     max_grad_norm : float
         The clip norm.
     n : int
         Rows of the DataLoader, one per record.
     epochs : int
-        Of the DataLoader.
+        How often the DataLoader is run through.
     steps : int
-        Batches in all, at most.
+        The largest number of batches in all.
     sample_rate : float or None
-        Of a Poisson batch; None where the batches are shuffled.
+        The chance of a record to be in a Poisson batch. None if batches are shuffled.
     transformer : PrivateTransformer or None
-        Fits the steps that are paid by budget, with their part of it; None where there are none.
+        Fits the steps that are paid for by budget, with their part of it. None if there are none.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class Calibrated:
 
     @property
     def opacus(self) -> dict[str, Any]:
-        """Arguments of `PrivacyEngine.make_private`, beside module, optimizer and data_loader."""
+        """Arguments for `PrivacyEngine.make_private`, in addition to module, optimizer and data_loader."""
         return {
             "noise_multiplier": self.noise_multiplier,
             "max_grad_norm": self.max_grad_norm,
@@ -111,9 +112,10 @@ class Calibrated:
 
     @property
     def jax_privacy(self) -> dict[str, Any]:
-        """The same run by the names of jax_privacy: arguments of `clipped_grad`, `batch_selection.CyclicPoissonSampling` and
-        `noise_addition.gaussian_privatizer`. stddev is on the sum of clipped gradients, which `clipped_grad` returns as long as
-        normalize_by is 1: the mean is taken after the noise, over a fixed number, never over the batch that was drawn.
+        """The same run under the names of jax_privacy: arguments of `clipped_grad`, `batch_selection.CyclicPoissonSampling` and
+        `noise_addition.gaussian_privatizer`. stddev is for the sum of clipped gradients, which `clipped_grad` returns
+        if normalize_by is 1. Take the mean after the noise, and divide by a fixed number, never by the size of the
+        batch that was drawn.
 
         Raises ValueError for shuffled batches.
         """
@@ -128,10 +130,11 @@ class Calibrated:
         }
 
     def check(self, optimizer: Any = None, data_loader: Any = None, history: Iterable[Any] = ()) -> None:
-        """ValueError unless what `make_private` returned, and what ran, cost no more than was claimed.
+        """ValueError if what `make_private` returned, or what ran, cost more than was claimed.
 
-        optimizer, data_loader: as returned by `make_private`. history: `privacy_engine.accountant.history` after training. One of
-        them at least, else ValueError: no check passes that looked at nothing.
+        optimizer, data_loader: as returned by `make_private`. history: `privacy_engine.accountant.history` after
+        training. Give at least one of them. Otherwise ValueError, because a check that looked at nothing must not
+        pass.
         """
         ran, batches = list(history), self.steps // self.epochs
         # Of a DataLoader the rate itself is compared, and Opacus says one over its length.
@@ -189,19 +192,19 @@ def calibrate(
     epsilon: float,
     delta: float,
 ) -> Calibrated:
-    """Find the noise with which pre-processing and a training of Opacus after it keep one budget together.
+    """Find the noise for a training with Opacus, so that pre-processing and training together keep one budget.
 
     Parameters
     ----------
     steps : sequence of steps, or pipeline of scikit-learn
-        Pre-processing, each step with its payment; a pipeline of scikit-learn was fitted on the private rows.
+        Pre-processing, each step with its payment. A pipeline of scikit-learn counts as fitted on the private rows.
     data_loader : DataLoader
-        Over the prepared rows, as it goes into `make_private`; its length is Opacus' sample rate. It is read by its
-        attributes: torch is not imported.
+        The DataLoader of the prepared rows, as it is given to `make_private`. Opacus takes the sample rate from its
+        length. Only its attributes are read, and torch is not imported.
     run : mapping
-        epochs, and maybe max_grad_norm (default 1.0) and poisson_sampling (default True).
+        epochs, and optionally max_grad_norm (default 1.0) and poisson_sampling (default True).
     domain : Domain
-        Of the raw rows; replace-one, where the number of rows is public.
+        What is declared about the raw rows, under replace-one, where the number of rows is public.
     epsilon : float
         The budget of everything together, positive and finite.
     delta : float
@@ -210,7 +213,8 @@ def calibrate(
     Returns
     -------
     Calibrated
-        `opacus`: arguments of `make_private`; `guarantee`; `transformer`, which fits the steps; `check`, for afterwards.
+        With `opacus` (the arguments of `make_private`), `guarantee`, `transformer` (which fits the steps) and `check`
+        (for after the training).
 
     Raises
     ------

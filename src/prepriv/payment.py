@@ -22,7 +22,7 @@ from prepriv.sketches.sketch_plan import SketchPlan
 
 
 class Access(Protocol):
-    """What a fit may see. Each payment takes what it pays for, and nothing else.
+    """What a fit may see. Each payment gives access to what it pays for, and to nothing else.
 
     Notes
     -----
@@ -46,10 +46,10 @@ class Access(Protocol):
         """The private rows as they reach the step."""
 
     def mechanisms(self) -> Any:
-        """The mechanisms its share pays for (`mechanisms.handle.Mechanisms`)."""
+        """The mechanisms that its share pays for (`mechanisms.handle.Mechanisms`)."""
 
     def sketch(self) -> Any:
-        """The sketch of the raw table its share pays for (`sketches.tablesketch.TableSketch`)."""
+        """The sketch of the raw table that its share pays for (`sketches.tablesketch.TableSketch`)."""
 
 
 __all__ = ["Access", "Budget", "Caps", "Payment", "Public", "Sensitivity", "Sketch", "Way", "check_payment"]
@@ -63,9 +63,9 @@ class Caps(Mapping[str, Any]):
 
     Notes
     -----
-    A subclass names its caps as fields, each with a default, and says their units; here are none, for a step that needs
-    none. A cap by column name is copied, and nobody changes the copy. `renamed` of the class: old names of caps, and the
-    new ones.
+    A subclass names its caps as fields, each with a default, and says their units. This class has none, for a step
+    that needs none. A cap by column name is copied, and the copy cannot be changed. The class attribute `renamed`
+    maps old names of caps to new ones.
 
     Examples
     --------
@@ -83,9 +83,9 @@ class Caps(Mapping[str, Any]):
                 settle(self, **{f.name: Frozen.of(getattr(self, f.name))})
 
     def of_part(self, whole: int) -> Caps:
-        """The same caps of a part, which coins choose, of so many records: what is a share of all becomes their number.
+        """The same caps for a part of the records that coins choose, with so many records in it. A share of all records becomes a number.
 
-        "The same" is said about no cap of a subclass: it has to say about its own which they are.
+        This is not assumed for the caps of a subclass, which has to define it.
         """
         return self
 
@@ -104,9 +104,10 @@ class Caps(Mapping[str, Any]):
 
     @classmethod
     def of(cls: type[C], step: str, payment: Way) -> C:
-        """The caps of a payment (defaults, for one that declares none).
+        """The caps of a payment, or the defaults if it declares none.
 
-        ValueError for a name that the step does not have, since a typo caps nothing, or for another step's caps.
+        ValueError for a name that the step does not have (a typo would cap nothing), and for the caps of another
+        step.
         """
         declared, known = payment.caps, [f.name for f in fields(cls)]
         if isinstance(declared, Caps):
@@ -124,18 +125,18 @@ class Caps(Mapping[str, Any]):
 
 
 class Way:
-    """How a step is paid for: what it may be fitted on, what leaves, and how far apart neighbours are after it.
+    """How a step is paid for: what it may be fitted on, what may be released, and how far apart neighbours are after it.
 
     Attributes
     ----------
     way : str
-        Of the class: its name, "free", "public", "budget", "sensitivity" or "sketch".
+        A class attribute: the name of the way, "free", "public", "budget", "sensitivity" or "sketch".
     private : bool
-        Of the class: whether private rows are read.
+        A class attribute: whether private rows are read.
     leaves : bool
-        Of the class: whether the fitted map may leave.
+        A class attribute: whether the fitted map may be released.
     share, test : float
-        Parts of the whole budget, in mu squared, that a mechanism of the step and a test of its caps take.
+        Shares of the whole budget, in mu squared, that a mechanism of the step and a test of its caps take.
     caps : mapping
         What is declared about the data.
     data : table or None
@@ -158,26 +159,26 @@ class Way:
 
     @property
     def left_open(self) -> bool:
-        """Whether the share is left to the plan, which knows how much is enough."""
+        """Whether the plan chooses the share, since it knows how much is enough."""
         return False
 
     def terms(self) -> str:
-        """What is paid, in words."""
+        """What the step costs, in words."""
         return "nothing"
 
     def check(self, step: Any, adjacency: Adjacency, release: bool) -> None:
-        """ValueError where the step cannot be paid for in this way; release: whether a model is to leave."""
+        """ValueError if the step cannot be paid for in this way. release: whether a model will be released."""
 
     def sketch_of(self, step: Any, domain: Any, mu: float, first: bool) -> Any:
-        """The sketch of the raw table that it pays for, planned (`sketches.plan.SketchPlan`); None for every other way."""
+        """The plan of the sketch that it pays for (`sketches.sketch_plan.SketchPlan`). None for every other way."""
         return None
 
     def outgoing(self, step: Any, space: Any, n: int, incoming: Any) -> Any:
-        """The shift of the common rows after the step: here of a map that is one and the same for neighbours."""
+        """The shift of the common rows after the step. Here the map is the same for both neighbours."""
         return step.propagate(space, incoming)
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
-        """(map of the training rows, map that leaves)."""
+        """(map of the training rows, map that may be released)."""
         fitted = step.free(space)
         return fitted, fitted
 
@@ -195,18 +196,18 @@ class Public(Way):
     Parameters
     ----------
     data : matrix or table, (rows, columns)
-        Has the columns of the private table: a NumPy matrix, or a pandas, polars or Arrow table. None serves for an
-        account or a price, where nothing is fitted; a plan that is carried out refuses it.
+        A table with the columns of the private one: a NumPy matrix, or a pandas, polars or Arrow table. None is
+        enough for an account or a price, where nothing is fitted. A plan that is carried out refuses None.
 
     Raises
     ------
     ValueError
-        If `data` is a path, a text, a number, a mapping or a class: none of them is the table itself. Also, before any
-        charge of a run, if it is the private table, its memory (a view, a slice, a frame over it) or its file.
+        If `data` is a path, a text, a number, a mapping or a class, since none of these is a table. Also, before a
+        run is charged, if it is the private table, its memory (a view, a slice, a frame over it) or its file.
 
     Notes
     -----
-    That the table is public, and holds no private record, is the user's claim. A copy of private rows passes, since no
+    You claim that the table is public and holds no private record. A copy of private rows is not found, because no
     cell is compared. Proof: docs/proofs/chaining.md.
 
     Examples
@@ -244,12 +245,13 @@ class Public(Way):
 
 @dataclass(frozen=True)
 class Budget(Way):
-    """Fit a step by a differentially private mechanism; the result may be released.
+    """Fit a step by a differentially private mechanism. The result may be released.
 
     Parameters
     ----------
     share : float, default 0.02
-        Part of the whole budget, in mu squared: the quantity that adds up under composition. At least 1e-12, below 1.
+        Share of the whole budget, in mu squared, which is the quantity that adds up under composition. At least
+        1e-12, below 1.
 
     Raises
     ------
@@ -258,7 +260,8 @@ class Budget(Way):
 
     Notes
     -----
-    Shares of all steps and tests of a plan together stay below 1: training has the rest. Proof: docs/proofs/composition.md.
+    The shares of all steps and tests of a plan must add up to less than 1. Training gets the rest. Proof:
+    docs/proofs/composition.md.
 
     Examples
     --------
@@ -287,27 +290,28 @@ class Budget(Way):
 
 @dataclass(frozen=True)
 class Sensitivity(Way):
-    """Fit a step on the private records without noise; every later mechanism adds more noise instead.
+    """Fit a step on the private records without noise. Every later mechanism adds more noise instead.
 
     Parameters
     ----------
     caps : mapping or Caps, default {}
-        What is declared about the data, so that the sensitivity is bounded: the step's own, `MeanImputer.Caps(missing=0.02)`,
-        or the same by name, `{"missing": 0.02}`, which the step checks when it is made. Units stand with the step.
+        What is declared about the data to bound the sensitivity: the step's own object, such as
+        `MeanImputer.Caps(missing=0.02)`, or a mapping such as `{"missing": 0.02}`, which the step checks when it is
+        made. The page of the step has the units.
     test : float, default 0.0
-        Share of the budget, in mu squared, for a propose-test-release of the caps. The guarantee is then unconditional,
-        and a data set too close to breaking the caps is refused, which is charged in full. At 0 there is no test, and the
-        guarantee is conditional on the caps. Otherwise at least 1e-12, below 1.
+        Share of the budget, in mu squared, for a propose-test-release of the caps. The guarantee is then
+        unconditional. A data set too close to breaking the caps is refused, and the run is still charged in full. At
+        0 there is no test, and the guarantee is conditional on the caps. Otherwise at least 1e-12, below 1.
 
     Raises
     ------
     ValueError
-        If `caps` is not a mapping of names, or `test` is outside its bounds; when the step is made, for a cap that it
-        does not have.
+        If `caps` is not a mapping of names, or `test` is outside its bounds. When the step is made: for a cap that
+        the step does not have.
 
     Notes
     -----
-    The fitted state never leaves: it dies with the run. Neighbours must be under replace-one. Proofs:
+    The fitted state is never released, and it is deleted when the run ends. It needs replace-one. Proofs:
     docs/proofs/chaining.md, docs/proofs/propose_test_release.md.
 
     Examples
@@ -368,19 +372,19 @@ class Sketch(Way):
     Parameters
     ----------
     share : float or "auto", default "auto"
-        Part of the whole budget, in mu squared, that the sketch takes: at least 1e-12, below 1. "auto" buys what is enough
-        by the rule of docs/sketch.md, 1 % at least and 25 % at most.
+        Share of the whole budget, in mu squared, that the sketch takes: at least 1e-12, below 1. "auto" takes what is
+        enough by the rule of docs/sketch.md, between 1 % and 25 %.
 
     Raises
     ------
     ValueError
-        If `share` is outside these bounds. Later, when a plan is made, where the sketch would carry too little: the
-        sentence says what would be enough.
+        If `share` is outside these bounds. Later, when a plan is made, if the sketch would carry too little. The
+        message then says what would be enough.
 
     Notes
     -----
-    All that is fitted on such rows is post-processing: it may leave, and new rows get the same map. It keeps a pipeline as it
-    is; it is not for accuracy. Proof: docs/proofs/sketch.md.
+    Everything that is fitted on such rows is post-processing. It may be released, and new rows go through the same
+    map. This way keeps a pipeline as it is. It is not the most accurate way. Proof: docs/proofs/sketch.md.
 
     Examples
     --------
@@ -442,12 +446,12 @@ def default_payment(way: str) -> Payment:
 
 
 def check_payment(step: str, payment: Any) -> None:
-    """Refuse a payment that is neither None nor an instance of one of the four: of no subclass, which could say anything.
+    """Refuse a payment that is neither None nor exactly of one of the four classes. A subclass could claim anything.
 
     Parameters
     ----------
     step : str
-        The name of the step, for the sentence.
+        The name of the step, for the message.
     payment : object
         What was given.
 

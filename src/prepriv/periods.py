@@ -22,12 +22,12 @@ class Periods:
     Parameters
     ----------
     column : str
-        Name of the column that holds the date of a row, as a date or as a text that begins with one, such as 2026-11-03.
-        A row without a date is left out.
+        Name of the column with the date of a row: a date, or a text that begins with one, such as 2026-11-03. A row
+        without a date is left out.
     by : {"month", "year"}
         How long a period is.
     read : sequence of str
-        The periods: "2026-11" of months, "2026" of years.
+        The periods, such as "2026-11" for a month or "2026" for a year.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class Periods:
         return f"{self.by} of `{self.column}`"
 
     def of(self, text: str) -> str | None:
-        """The period of a date, if it is one that is read. Its own text alone decides."""
+        """The period of a date, if that period is read. The text of the date alone decides."""
         found = _DATE.fullmatch(text)
         try:
             period = date.fromisoformat(found[1]).isoformat()[: _LENGTHS[self.by]] if found else None

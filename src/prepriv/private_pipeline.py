@@ -1,4 +1,5 @@
-"""A pipeline of scikit-learn in, the same pipeline out, private: its transformers in the cheapest way that keeps them, its estimator by a learner of prepriv."""
+"""A pipeline of scikit-learn in, the same pipeline out, private: its transformers in the cheapest way that keeps
+them, its estimator by a learner of prepriv."""
 
 from __future__ import annotations
 
@@ -22,20 +23,20 @@ from prepriv.regressor import PrivateRegressor
 
 @dataclass(frozen=True)
 class PipelineReading:
-    """What becomes of a pipeline of scikit-learn. Nothing was read of a record.
+    """What becomes of a pipeline of scikit-learn. No record was read.
 
     Parameters
     ----------
     domain : Domain
-        What is declared, with gaps kept where the pipeline takes gaps, without columns that it drops.
+        What is declared, with gaps kept if the pipeline takes gaps, and without columns that it drops.
     ways : PipelineWays
-        Its transformers in each way to pay, and which one is asked for.
+        Its transformers in each way to pay, and the way that was asked for.
     loss : loss or None
-        What is minimised; None: what the recipe takes for the domain.
+        The loss that is minimised. None: the one that the recipe takes for the domain.
     class_weight : str, mapping or None
         As for `PrivateClassifier`.
     told : tuple of str
-        How the answer differs from that of scikit-learn after the transformers.
+        How the result differs from that of scikit-learn after the transformers.
     n : int, optional
         The declared number of records. None: not known yet.
     epsilon, delta : float
@@ -67,7 +68,7 @@ class PipelineReading:
 
     @property
     def options(self) -> tuple[PaidOption, ...]:
-        """Every way to pay, the one that is taken first. ValueError where n is not known."""
+        """Every way to pay, the chosen one first. ValueError if n is not known."""
         if self.n is None:
             raise ValueError(
                 "n, the number of records, decides what is cheapest: give n, or Domain(..., n=...)"
@@ -76,20 +77,20 @@ class PipelineReading:
 
     @property
     def taken(self) -> PaidOption:
-        """The way that is taken. ValueError where none is available, or n is not known."""
+        """The chosen way. ValueError if none is available, or if n is not known."""
         _ = self.options
         assert self.n is not None
         return self.ways.chosen(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps that are taken. ValueError where none are available, or n decides which ones and is not known."""
+        """The steps of the chosen way. ValueError if no way is available, or if n decides the way and is not known."""
         sure = self.n is None and self.ways.sure in ("free", "sketch")
         return self.ways.kept if sure else self.taken.steps
 
     @property
     def says(self) -> tuple[str, ...]:
-        """How the answer differs from that of scikit-learn."""
+        """How the result differs from that of scikit-learn."""
         if self.n is None:
             return (*self.ways.says(self.ways.sure), *self.told)
         taken = self.taken
@@ -97,7 +98,7 @@ class PipelineReading:
 
     @property
     def parts(self) -> tuple[FittedPart, ...]:
-        """The transformers in order, each with what it looks at."""
+        """The transformers in order, each with the columns that it looks at."""
         return self.ways.fitted.parts
 
 
@@ -112,7 +113,7 @@ def reading(
     share: float | str = "auto",
     missing: float | None = None,
 ) -> PipelineReading:
-    """Read a pipeline that ends in an estimator: what pays for each part, what else could, and how the answer differs.
+    """Read a pipeline that ends in an estimator: how each part is paid for, how else it could be, and how the result differs.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def reading(
     Raises
     ------
     ValueError
-        For a part that is not taken, by its name, with what to write instead.
+        For a part that cannot be made private. The message has its name and what to write instead.
 
     Examples
     --------
@@ -180,7 +181,10 @@ def private(
     missing: float | None = None,
     ledger: str | os.PathLike[str] | None = None,
 ) -> PrivateClassifier | PrivateRegressor:
-    """Make a pipeline of scikit-learn private: its transformers in the cheapest way that keeps them, and its linear model by a private learner.
+    """Make a pipeline of scikit-learn private.
+
+    Its transformers are paid for in the cheapest way that keeps them, and a private learner replaces its linear
+    model.
 
     Parameters
     ----------
@@ -188,50 +192,54 @@ def private(
         Transformers of scikit-learn (`docs/proofs/fitted.md` lists them), then LogisticRegression, SGDClassifier, LinearSVC,
         RidgeClassifier, LinearRegression, Ridge or HuberRegressor. Fitted or not: it is fitted again.
     domain : Domain
-        What is declared about the raw table. Where the pipeline takes gaps, gaps are kept for it.
+        What is declared about the raw table. If the pipeline takes gaps, they are kept for it.
     epsilon : float, default 1.0
         What everything costs together.
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     n : int, optional
-        The declared number of records, as by `domain.with_n(n)`: a fit on another number is refused. None: the domain's.
+        The declared number of records, as in `domain.with_n(n)`. A fit on another number is refused. None: the
+        domain's.
     way : {"auto", "budget", "sensitivity", "sketch"}, default "auto"
-        What pays. "budget": each transformer as a step of prepriv with a private fit of its own, where it has one. "sensitivity": the same, but
-        means that fill gaps are paid for by sensitivity under `missing`. "sketch": the transformers as they are, fitted on rows of one sketch.
-        "auto" takes the first two where each part has a step, the one that adds less noise to training, and a sketch where one has none or
-        where a sketch alone has enough signal.
+        How the transformers are paid for. "budget": each becomes a step of prepriv with a private fit of its own.
+        "sensitivity": the same, but means that fill gaps are paid for by sensitivity under `missing`. "sketch": the
+        transformers stay as they are and are fitted on rows drawn from one sketch. "auto" takes one of the first two
+        if every part has a step, namely the one that adds less noise to training. It takes a sketch if a part has no
+        step, or if only a sketch has enough signal.
     share : float or "auto", default "auto"
-        Of the sketch, in mu squared, as for `Sketch`; a number asks for a sketch.
+        The share of the sketch, in mu squared, as for `Sketch`. A number asks for a sketch.
     missing : float, optional
-        The largest share of records that miss a cell of a column: a claim of yours about the data, which the guarantee then rests on. None: not
-        declared, and nothing is paid for by sensitivity. Refused where way or share asks for another way, which would not read it.
+        The largest share of records that miss a cell of a column. You claim this about the data, and the guarantee
+        then rests on it. None: not declared, and nothing is paid for by sensitivity. It is refused if way or share
+        asks for another way, which would not use it.
     ledger : path or URL, optional
-        Charged by `fit`, before a cell is read. None: no cap holds.
+        The ledger that `fit` charges before a record is read. None: no cap holds.
 
     Returns
     -------
     PrivateClassifier or PrivateRegressor
-        Not fitted: `plan(n)` prices it, `fit(X, y)` runs it. `get_params` has way, share and missing as `steps__way`, `steps__share` and
-        `steps__missing`; `set_params` and `sklearn.base.clone` keep to them.
+        Not fitted: `plan(n)` prices it, and `fit(X, y)` runs it. In `get_params`, way, share and missing are
+        `steps__way`, `steps__share` and `steps__missing`. `set_params` and `sklearn.base.clone` use the same names.
 
     Raises
     ------
     ValueError
-        With nothing charged: for a part that is not taken, by its name, with the reason and what to write instead.
+        For a part that cannot be made private. The message has its name, the reason, and what to write instead.
+        Nothing is charged.
 
     See Also
     --------
-    PrivateClassifier : The default recipe, which is more accurate where a pipeline need not be kept.
+    PrivateClassifier : The default recipe, which is more accurate if the pipeline does not have to be kept.
     account : What the pipeline really cost, as it was run.
 
     Notes
     -----
-    Before the first fit, look at `prepriv.validate(domain, X, y)` yourself: it says which labels and cells are not as declared. A fit says nothing
-    about them, and labels that are not declared classes train on noise.
+    Before the first fit, look at `prepriv.validate(domain, X, y)` yourself. It says which labels and cells are not as
+    declared. A fit says nothing about them. If no label is a declared class, the model is trained on noise.
 
-    Which way is taken follows from n, epsilon and the declared columns, when the plan is made. All transformers ride on one sketch, so a second
-    one costs nothing. `prepriv.private_pipeline.reading` has every way with its price, and says how the answer differs from scikit-learn's.
-    Proof: docs/proofs/fitted.md, and that of each step.
+    The way is chosen when the plan is made, by n, epsilon and the declared columns alone. All transformers share one
+    sketch, so further transformers cost nothing. `prepriv.private_pipeline.reading` has every way with its price, and
+    says how the result differs from that of scikit-learn. Proof: docs/proofs/fitted.md, and that of each step.
 
     Examples
     --------

@@ -21,23 +21,24 @@ from prepriv.preprocessing.base import Step
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """A model of a number with declared bounds, trained with differential privacy, pre-processing included.
+    """A regression model of a target with declared bounds, trained with differential privacy, pre-processing included.
 
     Parameters
     ----------
     domain : Domain
-        What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the bounds
-        is cut to them; one that is not a number makes its record count as nothing. `Numeric(low, high, log=True)` learns its logarithm.
+        What is public about the data, with `target=Numeric(low, high)` in place of classes. A target outside the
+        bounds is clamped to them. A record whose target is not a number counts as nothing. `Numeric(low, high,
+        log=True)` learns the logarithm of the target.
     epsilon : float, default 1.0
-        The privacy budget, positive; math.inf trains without privacy.
+        The privacy budget, positive. math.inf trains without privacy.
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     steps : "auto" or list of steps, default "auto"
-        Pre-processing, each step with its payment; "auto" is the recipe (docs/regression.md), a line;
-        "curves" adds curves where there is signal for them, "additive" learns a function of each column.
+        Pre-processing, each step with its payment. "auto" is the recipe (docs/regression.md), a linear model.
+        "curves" adds curves if there is enough signal for them. "additive" learns a function of each column.
     learner : "auto" or learner, default "auto"
-        "auto" is `SufficientStatistics` or `GradientDescent`, by (n, d, epsilon, delta) alone; any learner with the loss
-        `SquaredError` or `Huber` will do.
+        "auto" is `SufficientStatistics` or `GradientDescent`, chosen by (n, d, epsilon, delta) alone. Any learner
+        with the loss `SquaredError` or `Huber` is possible.
     threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, evaluate_by, audit, verbose
         As for `PrivateClassifier`, with the same defaults.
 
@@ -58,7 +59,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     See Also
     --------
-    PrivateClassifier : The same for classes; its notes on scikit-learn hold here, too.
+    PrivateClassifier : The same for classes. Its notes on scikit-learn hold here, too.
 
     References
     ----------
@@ -113,32 +114,35 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def predict_interval(
         self, X: Any, level: float = 0.9, *, evaluation: PrivateEvaluation | None = None
     ) -> NDArray[np.float64]:
-        """Predict intervals that hold the numbers of new rows.
+        """Predict intervals that contain the targets of new rows.
 
         Parameters
         ----------
         X : array, table or stream, (n, columns)
             As for `fit`.
         level : float, default 0.9
-            In (0, 1): the share of new rows whose number lies within its interval.
+            In (0, 1): the share of new rows whose target lies in its interval.
         evaluation : PrivateEvaluation, optional
-            Of this model, with the measure "residuals" (`evaluate`). None: `evaluation_`, of the holdout.
+            An evaluation of this model with the measure "residuals" (`evaluate`). None: `evaluation_`, that of the
+            holdout.
 
         Returns
         -------
         array, (n, 2)
-            The ends, within the declared bounds of the target.
+            The ends of each interval, within the declared bounds of the target.
 
         Raises
         ------
         ValueError
-            Where errors were not counted by size, for an evaluation of another model, and where it counted too few rows for this level.
+            If errors were not counted by size, for an evaluation of another model, and if too few rows were counted
+            for this level.
 
         Notes
         -----
-        Free: a function of noisy counts that were paid for already. All intervals are as wide as errors were on the rows measured, on
-        either side. With probability 95 % over noise and those rows they hold at least `level` of the rows of the same people.
-        Proof: docs/proofs/evaluation.md.
+        It is free: a function of noisy counts that were paid for already. All intervals are equally wide, as wide as
+        the errors on the measured rows were, on either side. With probability 95 % over the noise and those rows,
+        they contain at least the share `level` of the targets in the same population. Proof:
+        docs/proofs/evaluation.md.
         """
         model, made = self._fitted(), getattr(self, "evaluation_", None) if evaluation is None else evaluation
         if not isinstance(made, PrivateEvaluation):

@@ -15,14 +15,14 @@ __all__ = ["Reading", "Space"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How raw records become the rows that a sentence is about, in words, each rule once: no cell may be read otherwise.
+    """How raw records become the rows that a sentence is about, in words. Each rule is stated once, and every cell is read by these rules.
 
     Parameters
     ----------
     rows, labels : str, default ""
-        How raw cells and raw labels are encoded, the odd ones too; empty where nobody declared it.
+        How raw cells and raw labels are encoded, including unusual ones. Empty if it was not declared.
     after : tuple of str, default ()
-        The steps that the rows went through since.
+        The steps that the rows have gone through since then.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Reading:
 
     @property
     def words(self) -> str:
-        """Which rows are meant: as they are encoded, and after which steps."""
+        """Which rows are meant: how they are encoded, and after which steps."""
         encoded = "rows are as encoded" + (f" ({self.rows})" if self.rows else "")
         return encoded + (f" and after {', '.join(self.after)}" if self.after else "")
 
@@ -53,7 +53,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """What is known of the rows of a matrix at one point of the pipeline, without looking at them.
+    """What is known about the rows of a matrix at one point of the pipeline, without looking at them.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Space:
     radius : float
         Every row has at most this Euclidean norm.
     may_miss : array of bool, (d,)
-        The features that can hold NaN (to be imputed); norms count such cells as filled.
+        The features that can hold NaN, to be imputed. In norms such cells count as filled.
     names : tuple of str, default ()
         Names of the features, where they have any.
     reading : Reading, default Reading()
@@ -77,7 +77,7 @@ class Space:
 
     Notes
     -----
-    The arrays are copies, which nobody can write to.
+    The arrays are read-only copies.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Space:
 
     @property
     def diameter(self) -> float:
-        """Largest distance between two rows: the ball's or the box's, whichever is smaller."""
+        """The largest distance between two rows: that of the ball or of the box, whichever is smaller."""
         return min(2 * self.radius, float(np.linalg.norm(self.widths)))
 
     @staticmethod
@@ -126,12 +126,14 @@ class Space:
         return Space(-side, side, float(radius), np.zeros(d, dtype=bool))
 
     def within(self, radius: float) -> Space:
-        """This space after rows were pulled towards the origin into a ball: a row on its way leaves a box that
-        does not hold the origin, so the box grows to hold it."""
+        """This space after rows were pulled towards the origin into a ball.
+
+        If the box does not contain the origin, rows can leave it on the way, so the box grows to contain the origin.
+        """
         r = min(radius, self.radius)
         box = self.with_origin()
         return replace(self, low=np.maximum(box.low, -r), high=np.minimum(box.high, r), radius=r)
 
     def with_origin(self) -> Space:
-        """The least box that holds this space and the origin."""
+        """The smallest box that contains this space and the origin."""
         return replace(self, low=np.minimum(self.low, 0.0), high=np.maximum(self.high, 0.0))

@@ -28,34 +28,34 @@ from prepriv.tables.stream import Stream, as_stream
 class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Steps fitted with differential privacy, for any model after them.
 
-    The guarantee covers the fitted maps. Rows that `transform` gives are as private as they were: a model trained on the
-    prepared *private* rows has to be private itself, and its cost adds to that of `guarantee_`:
+    The guarantee covers the fitted maps. Rows that `transform` returns need as much protection as before. A model
+    trained on prepared *private* rows has to be private itself, and its cost is added to that of `guarantee_`.
     `guarantee_.remaining(epsilon, delta)` is what a whole budget leaves for it.
 
     Parameters
     ----------
     domain : Domain
-        What is public about the data; classes may be any two names if there are none.
+        What is public about the data. If there are no classes, any two names will do.
     steps : list of steps, default ()
-        Free, public or paid for by budget (`prepriv.preprocessing`). Shares of Budget steps are proportions: they spend
-        epsilon together, all of it.
+        Steps that are free, public or paid for by budget (`prepriv.preprocessing`). The shares of Budget steps are
+        proportions: together these steps spend all of epsilon.
     epsilon : float, default 0.1
-        The budget of the steps, positive, or math.inf for no noise and no claim.
+        The budget of the steps, positive. math.inf: no noise and no claim.
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     ledger : path or URL, optional
-        Each `fit` is charged to it before a cell is read. None: no cap holds.
+        The ledger that each `fit` charges before a record is read. None: no cap holds.
 
     Attributes
     ----------
     plan_ : Preparation
         What was done.
     guarantee_ : Guarantee or None
-        Of the fitted maps, and of the draft of the domain; None without privacy.
+        What is claimed for the fitted maps, and for the draft of the domain if there is one. None without privacy.
     maps_ : tuple of ReleasedMap
         The released maps, in order.
     receipt_ : mapping or None
-        Of the charge in a ledger.
+        The receipt of the charge in a ledger.
     n_features_in_ : int
         Number of declared columns.
 
@@ -107,7 +107,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If it cannot be made.
+            If no plan can be made.
         """
         return self._plan(self.domain, n)
 
@@ -125,7 +125,7 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : array, table or stream, (n, columns)
             As for `PrivateClassifier.fit`.
         y : ignored
-            It is not looked at.
+            Not used.
 
         Returns
         -------
@@ -134,9 +134,9 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            With nothing charged, for what is wrong with the settings or the form of X.
+            For what is wrong with the settings or the form of X. Nothing is charged.
         LedgerError
-            With no cell read, where the ledger grants no charge.
+            Where the ledger grants no charge. No record is read.
         """
         check_ledger(self.ledger)
         X = as_stream(X) or X
@@ -152,17 +152,17 @@ class PrivateTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Prepare rows. Private rows stay private ones.
+        """Prepare rows. Private rows stay private and need protection.
 
         Parameters
         ----------
         X : array, table or stream, (n, columns)
-            Of the form that was fitted.
+            Rows of the form that was fitted.
 
         Returns
         -------
         array, (n, d)
-            Rows of the space `plan_.space`; a row of zeros where a step drops one.
+            Rows of the space `plan_.space`. A row that a step drops becomes zeros.
         """
         self._check_fitted()
         check_places(self.plan_.domain, getattr(self, "_names", None), X)

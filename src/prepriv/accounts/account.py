@@ -52,22 +52,23 @@ class Account(Guarantee):
     Parameters
     ----------
     tradeoff, adjacency, conditions, breakdown, mu, notes, unit
-        As for `Guarantee`. conditions: of the steps, and what is assumed of dropped rows. notes: what has to stay secret,
-        what has to have run, and what makes the guarantee weak.
+        As for `Guarantee`. The conditions are those of the steps, and what is assumed about dropped rows. The notes
+        say what has to stay secret, what must have run, and what makes the guarantee weak.
     by_route : mapping of str to TradeoffFunction
-        Every valid route by name. The guarantee is the smallest of them, and what a private draft of the domain cost
-        (`Domain.draft`), which none of the fields below counts.
+        What each valid route claims, by the name of the route. The guarantee is the tightest of them. It also counts
+        what a private draft of the domain cost (`Domain.draft`), which no field below does.
     training_alone : TradeoffFunction, optional
-        What ignoring the steps would claim.
+        What would be claimed if the steps were ignored.
     shift : RowShift
         How far the common rows of two neighbours are apart at the learner.
     steps : tuple of (str, float, RowShift)
-        (step, epsilon of the pipeline up to it, its shift), in order; nan where the learner could not stand there.
+        (step, epsilon of the pipeline up to it, its shift), in order. The epsilon is nan where the learner could not
+        follow that step.
     alternatives : tuple of (str, str, float or None, str)
-        (step, way, epsilon of the whole pipeline at the same noise if that step were paid for that way, terms); None
-        where the way is not available.
+        (step, way, epsilon, terms): what the whole pipeline would cost at the same noise if that step were paid for
+        in that way. The epsilon is None where the way is not available.
     at_delta : float
-        Where routes were compared, and the epsilons of steps and alternatives computed.
+        The delta at which routes were compared and all these epsilons were computed.
 
     Examples
     --------
@@ -87,7 +88,7 @@ class Account(Guarantee):
     at_delta: float = math.nan
 
     def to_json(self, delta: float) -> dict[str, Any]:
-        """The guarantee as plain data, and what it is made of: valid JSON, see `Guarantee.to_json`."""
+        """The guarantee and what it is made of, as plain data that is valid JSON (see `Guarantee.to_json`)."""
         alone = self.training_alone
         shifts = ("rows_moved", "row_shift", "total_shift", "rows_dropped")
         return super().to_json(delta) | {
@@ -172,14 +173,14 @@ def account(
     domain : Domain
         What is declared about the raw rows.
     n : int, optional
-        Number of records. None: the domain's; declared in both, it is the same.
+        Number of records. None: the domain's. If both declare it, the two must agree.
     adjacency : {"replace-one", "add-or-remove-one"}, optional
-        None: the domain's. Replace-one wherever a step was fitted without noise.
+        None: the domain's. It must be replace-one if any step was fitted without noise.
     noise_multiplier : float, optional
-        Of a learner: its noise over its clip_norm as declared, on the gradient sum (what Opacus calls noise_multiplier),
-        or over the loss's own bound where clip_norm is inf. None for a `Ran`.
+        For a learner: the standard deviation of the noise on the gradient sum, divided by the declared clip_norm
+        (what Opacus calls noise_multiplier), or by the loss's own bound where clip_norm is inf. None for a `Ran`.
     delta : float, default 1e-5
-        In (0, 1): where routes are compared and steps are listed.
+        In (0, 1). Routes are compared, and the ε after each step is listed, at this delta.
 
     Returns
     -------
@@ -197,7 +198,8 @@ def account(
 
     Notes
     -----
-    What is assumed of the run is a note (`Ran.premise`); what is assumed of rows that a step drops is a condition.
+    What is assumed about the run is a note (`Ran.premise`). What is assumed about rows that a step drops is a
+    condition.
 
     References
     ----------

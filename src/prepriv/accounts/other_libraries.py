@@ -96,14 +96,15 @@ def ran_elsewhere(
     library : {"Opacus", "TF-Privacy", "jax-privacy", "diffprivlib"}
         Which one it was.
     settings : mapping
-        By the library's names: noise_multiplier, max_grad_norm, sample_rate or batch_size, epochs or steps,
-        poisson_sampling; for diffprivlib model, the name of the class, and epsilon. And any other setting of the run: it
-        is read, or refused by name (`library_settings`). poisson_sampling is true without a word for Opacus alone, whose
-        own default it is. drop_last of the DataLoader: without it the worse of both counts.
+        Settings under the library's own names: noise_multiplier, max_grad_norm, sample_rate or batch_size, epochs or
+        steps, poisson_sampling. For diffprivlib: model (the name of the class) and epsilon. Any other setting of the
+        run may stand here, too: it is read, or refused by name (`library_settings`). poisson_sampling may be left out
+        for Opacus alone, where true is the default. Without drop_last of the DataLoader, the worse of its two values
+        counts.
     n : int
         Number of records.
     loss : Loss, optional
-        Of the model, if it is one of `prepriv.learners`. None: nothing is assumed of it (`AnyModel`).
+        The loss of the model, if it is one of `prepriv.learners`. None: nothing is assumed about it (`AnyModel`).
 
     Returns
     -------

@@ -72,9 +72,9 @@ class WayOut:
     steps : tuple of steps
         With their payments.
     noise_multiplier : float
-        Of the learner, over its clip_norm.
+        The standard deviation of the learner's noise, divided by its clip_norm.
     factor : float
-        That over the noise if all steps were free.
+        `noise_multiplier`, divided by what it would be if all steps were free.
     conditions : tuple of str
         What the guarantee then rests on.
     epsilon, delta : float
@@ -82,12 +82,11 @@ class WayOut:
     replaced : tuple of (str, str), default ()
         (transformer, step) pairs.
     clip : float, default inf
-        The clip norm that the noise is over.
+        The clip norm that `noise_multiplier` refers to.
     drafted : str, default ""
-        What a private draft of the domain cost, which the target leaves out; "" without one.
+        What a private draft of the domain cost, in words. The target does not include it. "" without a draft.
     apart : str, default ""
-        Why steps that are fitted on the table itself would not be the pipeline that was read; "" where they
-        are not.
+        Why these steps, fitted on the table itself, would not be the pipeline that was read. "" if they would be.
 
     Examples
     --------
@@ -120,7 +119,7 @@ class WayOut:
 
     @property
     def closed(self) -> str:
-        """Why no code stands for this choice; "" where it does."""
+        """Why there is no code for this choice; "" if there is."""
         kept = next((i for i, s in enumerate(self.steps) if not s.paid.leaves), len(self.steps))
         after = [s.name for s in self.steps[kept:] if s.ways and s.paid.leaves]
         if after:
@@ -139,7 +138,7 @@ class WayOut:
 
     @property
     def code(self) -> str:
-        """Python to paste: the steps, and the clip and the noise of the learner after them; a comment where there is none."""
+        """Python to paste: the steps, then the clip norm and the noise of the learner. A comment where there is no code."""
         if self.closed:
             return f"# no code for this choice: {self.closed}"
         made = self._made
@@ -194,10 +193,10 @@ def ways_out(
     Parameters
     ----------
     steps : sequence of steps, or pipeline of scikit-learn
-        As for `prepriv.account`; a transformer of scikit-learn without a price is replaced (`REPLACED`). Public and
-        Budget payments have their defaults; no step is paid for by a fact that was not declared.
+        As for `prepriv.account`. A transformer of scikit-learn without a price is replaced (`REPLACED`). Public and
+        Budget payments have their defaults. No step is paid for by a fact that was not declared.
     learner : Learner
-        Of `prepriv.learners` or `ran_elsewhere`; its noise is calibrated.
+        A learner of `prepriv.learners`, or from `ran_elsewhere`. Its noise is calibrated.
     domain : Domain
         What is declared about the raw rows.
     epsilon : float
@@ -205,9 +204,9 @@ def ways_out(
     delta : float
         In (0, 1), well below 1 / n.
     n : int, optional
-        Number of records. None: the domain's; declared in both, it is the same.
+        Number of records. None: the domain's. If both declare it, the two must agree.
     missing, deviation : float, optional
-        Of a pipeline of scikit-learn, as for `prepriv.from_sklearn`. None: not declared.
+        For a pipeline of scikit-learn, as in `prepriv.from_sklearn`. None: not declared.
 
     Returns
     -------

@@ -30,7 +30,7 @@ class Experiment:
     Parameters
     ----------
     name : str
-        In the report.
+        Its name in the report.
     claim : TradeoffFunction
         The claim that the attack tries to refute.
     draw : callable
@@ -54,20 +54,20 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit of an experiment saw. Made by `audit`.
+    """What an audit of an experiment found. Made by `audit`.
 
     Parameters
     ----------
     name : str
-        Of the experiment.
+        The name of the experiment.
     runs : int
-        On each data set.
+        How many, on each of the two data sets.
     false_alarms, misses : float
         Upper bounds that hold together with the confidence.
     mu : float
-        The Gaussian mechanism leaks at least this much too (a lower bound).
+        A lower bound: the mechanism leaks at least as much as a Gaussian mechanism of this mu.
     claimed : float
-        The same number for the claim at that rate of false alarms.
+        The mu of the claim at that rate of false alarms.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Verdict:
 def audit(
     experiment: Experiment, runs: int, *, doubt: float = 1e-6, source: NoiseSource | None = None
 ) -> Verdict:
-    """Attack an experiment; with probability above 1 - doubt a true claim is not refuted.
+    """Attack an experiment. A true claim is refuted with probability below `doubt`.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def audit(
     doubt : float, default 1e-6
         How likely a false alarm may be.
     source : NoiseSource, optional
-        Of its noise. None: a fresh one.
+        Where its noise comes from. None: a fresh source.
 
     Returns
     -------

@@ -16,13 +16,13 @@ class Finding:
     Parameters
     ----------
     kind : str
-        Of the neighbour.
+        Which kind of neighbour showed it.
     what : str
         What differed, without private values.
     group : str, default ""
-        What it has in common with findings that differ in numbers alone. Empty: what.
+        What it has in common with findings that differ from it in numbers alone. Empty: the same as `what`.
     size : float, default 0.0
-        How far it goes, to compare it with those.
+        How far it goes beyond what is declared, to compare it with those findings.
 
     Examples
     --------

@@ -49,18 +49,18 @@ class UnreleasedPlan(Plan):
 
 @dataclass
 class ChainsResult:
-    """What an attack on random chains saw. Made by `attack_chains`.
+    """What an attack on random chains found. Made by `attack_chains`.
 
     Parameters
     ----------
     chains : int, default 0
-        Tried.
+        How many were tried.
     refused : int, default 0
-        By the plan, with a sentence.
+        How many of them the plan refused, with a sentence.
     ratios : dict of str to float
         Largest shift found over the declared one, by the step after which it was found.
     result : Result
-        Of all replays.
+        The result of all replays together.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class ChainsResult:
 def attack_chains(
     chains: int, *, pairs: int = 12, seed: int = 0, progress: Callable[[int, int], object] | None = None
 ) -> ChainsResult:
-    """Attack random chains of steps with neighbour pairs; the same seed gives the same attack.
+    """Attack random chains of steps with pairs of neighbours. The same seed gives the same attack.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def attack_chains(
     seed : int, default 0
         Decides chains and pairs.
     progress : callable, optional
-        Called with (chains done, of how many). None: nobody is told.
+        Called with (chains done, chains in all). None: it is not called.
 
     Returns
     -------

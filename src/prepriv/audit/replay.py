@@ -43,11 +43,11 @@ class Call:
     Parameters
     ----------
     name : str
-        Under which it was asked.
+        The name under which it was asked.
     mechanism : Mechanism
-        All it was told besides the private value.
+        The mechanism: all that was passed besides the private value.
     form : tuple
-        Shape and type of that, where it is an array.
+        Shape and type of the private value, where it is an array.
     exact : object
         The private value, as `Mechanism.recorded` keeps it.
 
@@ -68,16 +68,16 @@ class Call:
 
     @property
     def declared(self) -> tuple[object, ...]:
-        """What may depend on no record."""
+        """The declared part, which must not depend on any record."""
         return self.name, self.mechanism, self.form
 
     @property
     def sensitivity(self) -> int:
-        """The bound on the movement of the private value."""
+        """The declared bound on how far the private value moves between neighbours."""
         return self.mechanism.reach
 
     def moved_squared(self, other: Call) -> int:
-        """The square of how far the private value of another run is from this one's, exact."""
+        """The square of the exact distance between the private value of another run and this one's."""
         return self.mechanism.moved_squared(self.exact, other.exact)
 
 
@@ -89,18 +89,18 @@ class Recorder(Session):
     frozen : sequence, optional
         The outputs to answer with. None: they come from the stream.
     seed : int, default 0
-        Of the stream.
+        The seed of the stream.
 
     Attributes
     ----------
     calls : list of Call
-        What it was asked.
+        The calls it received.
     outputs : list
-        What it answered.
+        The answers it gave.
 
     Notes
     -----
-    `private` is False: nothing made with it protects anybody. Every test passes.
+    `private` is False: nothing made with it protects anybody. Every propose-test-release passes.
 
     Examples
     --------
@@ -183,28 +183,28 @@ class Neighbour(Generic[D]):
 
 @dataclass
 class Result:
-    """What a replay saw.
+    """What a replay found.
 
     Parameters
     ----------
     pairs, skipped : int, default 0
-        How many were compared, and how many broke a condition.
+        How many pairs were compared, and how many were skipped because they broke a condition.
     calls : int, default 0
-        Of mechanisms, in all.
+        Calls of mechanisms, in all.
     findings : list of Finding
         Each difference that no noise explains.
     reach : dict of str to float
-        For each mechanism, the largest movement over its declared sensitivity.
+        For each mechanism, the largest movement divided by its declared sensitivity.
     kinds : dict of str to int
         Pairs by kind of neighbour.
     rows : dict of str to (RowShift, RowShift)
-        For each step of a plan how far apart its rows were, and are declared to be, at most.
+        For each step of a plan, how far apart its rows were, and how far apart they are declared to be at most.
     unmatched : int, default 0
         Pairs whose rows were too many to be matched by content.
     failed : Counter
         Kinds of error that ended runs, and how often.
     unseen : str, default ""
-        What the claim rests on and no pair can show, if there is anything.
+        What the claim rests on although no pair can show it. "": nothing.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class Result:
     unseen: str = ""
 
     def add(self, other: Result) -> None:
-        """Count another result in."""
+        """Add another result to this one."""
         self.pairs += other.pairs
         self.skipped += other.skipped
         self.calls += other.calls
@@ -241,11 +241,11 @@ class Result:
         self.failed.update(other.failed)
 
     def see(self, name: str, found: RowShift, declared: RowShift) -> None:
-        """Count in how far apart the rows after a step were."""
+        """Record how far apart the rows after a step were."""
         self.rows[name] = (larger(self.rows.get(name, (found, declared))[0], found), declared)
 
     def judgement(self, of: str = "made-up neighbours") -> Judgement:
-        """Held, broken where, or not decided because. of: what the pairs are."""
+        """The verdict: held, broken (and where) or not decided (and why). of: what the pairs are."""
         broken = [f.what for f, _ in grouped_findings(self.findings)]
         open_ = [f"{times} runs failed with {kind}" for kind, times in sorted(self.failed.items())]
         if self.unmatched:

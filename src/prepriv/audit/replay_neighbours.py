@@ -55,9 +55,9 @@ class RawTable:
     Parameters
     ----------
     rows : array, (n, inputs)
-        Of any Python objects.
+        The cells, which can be any Python objects.
     labels : tuple, (n,)
-        Of any kind, one for each.
+        The labels, of any kind, one per row.
     units : tuple, default ()
         Whose row each is, where the domain has units.
 
@@ -99,7 +99,7 @@ class RawTable:
         return RawTable(np.delete(self.rows, i, axis=0), self.labels[:i] + self.labels[i + 1 :])
 
     def added(self, i: int, row: list[Any], label: Any) -> RawTable:
-        """With one record more, before record i."""
+        """With one more record, before record i."""
         grown = np.empty((1, self.rows.shape[1]), dtype=object)
         for j, cell in enumerate(row):
             grown[0, j] = cell
@@ -117,11 +117,11 @@ def synthetic(domain: Domain, n: int, draws: Draws, *, missing: float = 0.0, ali
     n : int
         Number of records.
     draws : Draws
-        What decides it, and repeats it.
+        The random choices, which can be repeated.
     missing : float, default 0.0
-        Share of empty cells in columns to be imputed, reached about and exceeded never.
+        Share of empty cells in columns to be imputed. It is about reached and never exceeded.
     alike : bool, default False
-        n copies of one record, beside which a neighbour's record is the only one that is far out.
+        Whether the table is n copies of one record, so that only the changed record of a neighbour is far out.
 
     Returns
     -------
@@ -163,11 +163,11 @@ def neighbours(
     domain : Domain
         What is declared about it.
     draws : Draws
-        What decides them, and repeats them.
+        The random choices, which can be repeated.
     count : int
         How many.
     at_end : bool, default False
-        Records come and go at the end only (for samplers, whose coins belong to positions).
+        Records are added and removed at the end only. This is for samplers, whose coins belong to positions.
 
     Returns
     -------

@@ -55,7 +55,7 @@ ONE = Threads(1)
 
 
 class PlanRun:
-    """Run one plan on raw tables, to replay it; call it with a table and a session (`replay.Run`).
+    """Run one plan on raw tables, to replay it. Call it with a table and a session (`replay.Run`).
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class PlanRun:
 
     Notes
     -----
-    Pairs that the claim does not cover, or covers by what a test may miss, are left out where `holds` is False.
+    Where `holds` is False, a pair is left out: the claim does not cover it, or covers it only by what a test may
+    miss.
 
     Examples
     --------
@@ -135,7 +136,7 @@ class PlanRun:
         return all(side.holds for side in self._tested)
 
     def distances(self) -> list[Finding]:
-        """What the distances of tested steps show in the last run, beside the first one, up to a condition that fails."""
+        """What the distances of tested steps show in the last run when compared with the first, up to a condition that fails."""
         for planned, one, two in zip(self._plan.steps, self._first, self._tested):
             for what in distance_lies(one, two):
                 return [Finding("any record", f"at {planned.step.name}: its distance {what}")]
@@ -144,7 +145,7 @@ class PlanRun:
         return []
 
     def beyond(self) -> list[Finding]:
-        """What the rows after the steps of the last run show against the plan, the conditions given."""
+        """What the rows after the steps of the last run show against the plan, where the conditions hold."""
         return self.rows.beyond()
 
     def _watch(self, planned: PlannedStep, rows: Mapped) -> None:
@@ -153,7 +154,7 @@ class PlanRun:
         self.rows.see(rows)
 
     def allowance(self, call: Call) -> Fraction:
-        """How many times its noise unit the sum of a call may move: DP-SGD accounts for that itself."""
+        """How many noise units the sum of a call may move. DP-SGD accounts for that itself."""
         plan = self._plan
         return plan.learner.reach(plan.setting) if call.name == "gradient" else Fraction(1)
 
@@ -219,7 +220,7 @@ def replay_plan(
     form: FormOfTable = as_objects,
     bases: int = 1,
 ) -> Result:
-    """Replay a plan on adversarial neighbour pairs: nothing may differ but what noise hides.
+    """Replay a plan on adversarial pairs of neighbours: only what noise hides may differ.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def replay_plan(
     seed : int, default 0
         Decides the pairs.
     table : RawTable, optional
-        Whose neighbours are made. None: synthetic tables.
+        The table whose neighbours are made. None: synthetic tables.
     missing : float, default 0.0
         Share of empty cells of a synthetic table.
     form : callable

@@ -38,14 +38,14 @@ WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two data sets: row 0 differs freely, the others by at most what may come in.
+    """Two data sets. Row 0 can differ in any way, the other rows by at most the incoming shift.
 
     Parameters
     ----------
     first, second : array, (n, d)
         Rows of the declared space.
     gone : array of bool, (n,)
-        Rows 1, 2, ... that the second has lost.
+        Which of the rows 1, 2, ... the second data set does not have.
     labels : array of int, (2, n)
         Classes, equal but for row 0.
 
@@ -71,16 +71,16 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is attacked by `search`, and its name in the table of attacks.
+    """What `search` attacks, with its name in the table of attacks.
 
     Parameters
     ----------
     name : str
-        In the table.
+        Its name in the table.
     steps : tuple of steps
         One step, or a chain.
     space : Space
-        Declared about the rows that reach the first.
+        What is declared about the rows that reach the first step.
     n : int
         Number of records.
     incoming : RowShift, default UNTOUCHED
@@ -95,7 +95,7 @@ class Case:
     removed : bool, default False
         The second data set has no record 0, and its rows are numbered from 0 all the same.
     lies : dict of str to int
-        What pairs showed against the steps beside the four numbers, and how often.
+        What pairs showed against the steps, besides the four numbers, and how often.
 
     Examples
     --------
@@ -119,12 +119,12 @@ class Case:
 
     @cached_property
     def bound(self) -> RowShift:
-        """What the library declares goes out of the chain."""
+        """The shift that the library declares after the whole chain."""
         return self.shifts[-1]
 
     @property
     def slack(self) -> float:
-        """What floats may add to the shift of one row."""
+        """What float rounding may add to the shift of one row."""
         return SHIFT_ROUNDING * (1 + self.space.radius)
 
     @cached_property
@@ -137,7 +137,7 @@ class Case:
 
     @cached_property
     def conditions(self) -> tuple[tuple[Premise, ...], ...]:
-        """Of each step, what a plan prints, or tests: the conditions of the shift that it declares."""
+        """For each step, the conditions of the shift that it declares: what a plan prints or tests."""
         alone = (dataclasses.replace(shift, conditions=()) for shift in self.shifts)
         walked = zip(walk(self.steps, self.space), alone)
         return tuple(shift_after(step, space, self.n, came).conditions for (step, space, _), came in walked)

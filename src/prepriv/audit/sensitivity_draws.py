@@ -16,12 +16,12 @@ _BUFFER = 8192
 
 
 class Draws:
-    """Uniform, normal and integer choices from a seed: the same seed gives the same search.
+    """Uniform, normal and integer draws from a seed. The same seed gives the same search.
 
     Parameters
     ----------
     seed : int
-        Decides all of them.
+        Decides all draws.
 
     Examples
     --------

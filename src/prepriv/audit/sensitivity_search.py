@@ -27,7 +27,7 @@ CLIMB = 40  # moves without success before a new start
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The largest shifts found, each over all pairs, beside the declared bound. Made by `search`.
+    """The largest shifts found over all pairs, with the declared bound. Made by `search`.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class SearchResult:
     found, bound : RowShift
         What was found, and what is declared.
     pairs : int
-        Pairs tried of which every condition held.
+        How many pairs were tried for which every condition held.
     worst : Pair or None
         The pair of the largest total shift.
     paper_factor : float, default 0.0
         The largest factor by which a pair beats the paper's bound (0 if the case has no such bound).
     beaten : Pair, optional
-        That pair. None: there is none.
+        The pair that beats the paper's bound. None: there is none.
 
     Examples
     --------
@@ -60,13 +60,13 @@ class SearchResult:
     beaten: Pair | None = None
 
     def ratio(self, quantity: str) -> float:
-        """Largest found over bound, for one of the four; 0 where nothing was found."""
+        """The largest found value divided by its bound, for one of the four numbers. 0 where nothing was found."""
         found, bound = getattr(self.found, quantity), getattr(self.bound, quantity)
         return 0.0 if found == 0 else found / bound if bound > 0 else math.inf
 
     @property
     def beaten_by(self) -> list[Beaten]:
-        """What the case shows against its steps, then declared bounds that are beaten, float rounding of the measurement aside.
+        """What the case shows against its steps, then the declared bounds that are beaten by more than float rounding.
 
         In words, and by which number."""
         lies = [(what, math.inf) for what in self.case.lies]
@@ -92,12 +92,12 @@ def search(
     pairs : int, optional
         How many are tried (the search is then reproducible). None: as many as fit in `seconds`.
     seconds : float, optional
-        Of the processor. None: until `pairs` are tried.
+        Processor time to spend. None: until `pairs` are tried.
 
     Returns
     -------
     SearchResult
-        The largest shifts found, beside the declared bound.
+        The largest shifts found, with the declared bound.
 
     Raises
     ------

@@ -29,18 +29,18 @@ from prepriv.tables.units import by_unit
 
 @dataclass(frozen=True, eq=False)
 class Answers(Mapping[str, Answer]):
-    """Answers by their questions, as they were written.
+    """The answers, by question, as the questions were written.
 
     Parameters
     ----------
     plan : AskedPlan
         What was asked, and its price.
     found : dict of str to answer
-        An `Estimate`, with a 95 % interval of the noise alone; of a histogram of numbers a `Histogram`; of one of categories
-        estimates by name; of a cross-tabulation estimates by the names of both columns, the first one's outside. With `by` a
-        dict of these, by the names of the groups.
+        For most questions an `Estimate`, with a 95 % interval that covers the noise alone. For a histogram of numbers
+        a `Histogram`, and for one of categories a dict of estimates by category. For a cross-tabulation a dict by the
+        first column's values, of dicts by the second's. With `by`, a dict of such answers by group.
     receipt : mapping, optional
-        Of the charge in a ledger. None: it was charged to none.
+        The receipt of the charge in a ledger. None: no ledger was charged.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Answers(Mapping[str, Answer]):
 
     @property
     def guarantee_(self) -> Guarantee:
-        """What is claimed: of these answers, and of the private drafts of their domain where there are any."""
+        """What is claimed for these answers, together with the private drafts of their domain if there are any."""
         look = self.plan.look
         return with_drafts(look.guarantee, self.plan.domain, look.delta, look.n)
 
@@ -72,7 +72,7 @@ class Answers(Mapping[str, Answer]):
         return len(self.found)
 
     def lines(self) -> list[tuple[str, str, Estimate]]:
-        """(question, of what, the number) for each number."""
+        """(question, what the number is about, the number) for each number."""
         return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Answers(Mapping[str, Answer]):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: every number with the ends of its interval; null where there is too little to say."""
+        """Plain data: every number with the ends of its interval; null where the noise leaves nothing to say."""
         look = self.plan.look
         out = {
             "guarantee": self.guarantee_.to_json(look.delta),
@@ -119,37 +119,37 @@ def ask(
     table : pandas, polars or Arrow table, or path
         With the columns that are asked about. Records of a file are read after the charge.
     domain : Domain or mapping of str to column
-        What is declared about it; a mapping of columns will do.
+        What is declared about it. A mapping of columns is enough.
     questions : sequence of str or Asked
-        Such as "mean(pay)", "crosstab(job, sex)", "quantile(age, 0.9) by job": `prepriv.description.asked.Asked`.
+        Such as "mean(pay)", "crosstab(job, sex)" or "quantile(age, 0.9) by job" (`prepriv.description.asked.Asked`).
     epsilon : float
-        What all answers cost together, positive and finite.
+        What all answers cost together: positive and finite.
     delta : float, default 1e-6
         In (0, 1), well below 1 / n.
     n : int, optional
-        The declared number of records or units (default: the domain's; under replace-one that of a table in memory).
+        The declared number of records or units. None: the domain's, or under replace-one that of a table in memory.
     adjacency : {"replace-one", "add-or-remove-one"}, optional
-        For a mapping of columns; a domain declares its own.
+        What neighbouring data sets are, where `domain` is a mapping of columns. A domain declares its own.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
 
     Returns
     -------
     Answers
-        By question; each number with an interval.
+        The answers by question, each number with an interval.
 
     Raises
     ------
     ValueError
-        With nothing charged, for mistakes and where the table does not fit.
+        For mistakes, and where the table does not fit. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
-    Groups of a column share no record, so counts and sums of all of them cost what those of one do; quantiles of groups
-    cost that under add-or-remove-one, and the square root of two times as much where a record is replaced. Intervals are made of the
-    noise alone. Proof: docs/proofs/describe.md.
+    Groups of a column share no record, so counts and sums of all groups cost what those of one group cost. So do
+    quantiles of groups under add-or-remove-one. Where a record is replaced, their µ is √2 times as large. Intervals
+    cover the noise alone. Proof: docs/proofs/describe.md.
 
     Examples
     --------

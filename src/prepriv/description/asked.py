@@ -51,12 +51,13 @@ class Asked:
     columns : tuple of str
         The names of the declared columns.
     by : str, optional
-        A column whose groups are asked one by one. Categorical: its categories, "other" and "missing". Text: the values
-        that are common enough to be seen, found privately, and "other". None: all records are one group.
+        A column whose groups are asked about one by one. The groups of a categorical column are its categories,
+        "other" and "missing". Those of a text column are the values common enough to be seen, which are found
+        privately, and "other". None: all records are one group.
     level : float, optional
-        Of a quantile, in (0, 1).
+        The level of a quantile, in (0, 1).
     bins : int, default 20
-        Of a histogram of numbers.
+        How many bins a histogram of numbers has.
 
     Raises
     ------
@@ -93,13 +94,13 @@ class Asked:
 
     @staticmethod
     def of(text: str | Asked) -> Asked:
-        """Read a question as it is written: "mean(pay) by sex", "quantile(age, 0.9)", "count".
+        """Read a question from its text, such as "mean(pay) by sex", "quantile(age, 0.9)" or "count".
 
         Parameters
         ----------
         text : str or Asked
-            The kind, its columns in parentheses, and the groups. A column whose name has a comma or parentheses is named
-            by an `Asked`.
+            The kind, its columns in parentheses, and the groups. If a column's name has a comma or parentheses, make
+            an `Asked` instead.
 
         Returns
         -------
@@ -198,12 +199,12 @@ def plan_questions(
 ) -> AskedPlan:
     """Price a list of questions together. Reads no record.
 
-    The square of mu is shared equally among the releases that the questions need, each once.
+    The budget, in squared mu, is shared equally among the releases that the questions need. Each is made once.
 
     Parameters
     ----------
     domain : Domain or mapping of str to column
-        What is declared about the table; of a mapping of columns, no more than that.
+        What is declared about the table. A mapping of columns is enough.
     questions : sequence of str or Asked
         As `Asked.of` reads them.
     epsilon, delta : float
@@ -213,7 +214,7 @@ def plan_questions(
     adjacency : str, optional
         For a mapping of columns (default: "replace-one").
     weights : mapping of str to float, optional
-        Of a kind of release in the budget ("moments", "bins", "quantile", ...); 1 where none is given.
+        The weight of each kind of release ("moments", "bins", "quantile", ...) when the budget is shared. Default: 1.
 
     Returns
     -------
@@ -222,7 +223,7 @@ def plan_questions(
     Raises
     ------
     ValueError
-        For questions that the domain does not answer, and for the budget.
+        For questions that the domain cannot answer, and for a budget out of range.
 
     Examples
     --------

@@ -94,23 +94,24 @@ class DescribePlan:
 
 @dataclass(frozen=True)
 class Description:
-    """What was released of a table, and what follows from it.
+    """What was released about a table, and what follows from it.
 
     Parameters
     ----------
     plan : DescribePlan
         What was asked, and its price.
     rows : Estimate
-        Number of rows; without an error where n is public.
+        The number of rows; exact where n is public.
     columns : dict of str to NumericSummary or CategoricalSummary
-        Of each declared column and of the label, by name.
+        The summary of each declared column and of the label, by name.
     correlations : dict of (str, str) to Estimate
-        Of each pair of numeric columns, gaps filled by the middle of the bounds; empty where they were not asked for.
+        The correlation of each pair of numeric columns, with gaps filled by the middle of the bounds. Empty if none
+        were asked for.
     receipt : mapping, optional
-        Of the charge in a ledger. None: it was charged to none.
+        The receipt of the charge in a ledger. None: no ledger was charged.
     groups : dict of str to GroupSummary
-        With `by`, what was released of each group: `rows` and `columns`. `columns` of the description are then the sums over
-        the groups, without quantiles.
+        With `by`, what was released about each group: its `rows` and `columns`. The `columns` of the description are
+        then sums over the groups, without quantiles.
 
     Examples
     --------
@@ -131,12 +132,12 @@ class Description:
 
     @property
     def differences(self) -> tuple[GroupDifference, ...]:
-        """Between the groups, of each number that both have."""
+        """The differences between groups, for each number that both groups have."""
         return group_differences(self.groups)
 
     @property
     def guarantee_(self) -> Guarantee:
-        """What is claimed: of this description, and of the private drafts of its domain where there are any."""
+        """What is claimed for this description, together with the private drafts of its domain if there are any."""
         look = self.plan.look
         return with_drafts(look.guarantee, self.plan.domain, look.delta, look.n)
 
@@ -252,26 +253,26 @@ def describe(
     domain : Domain
         What is declared about it.
     epsilon : float
-        What all that is released costs together, positive and finite.
+        What everything that is released costs together: positive and finite.
     delta : float, default 1e-6
         In (0, 1), well below 1 / n.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     **options
-        n : the declared number of records or units (default: the domain's; under replace-one the table's). quantiles :
-        levels in (0, 1), default (0.25, 0.5, 0.75). bins : of a histogram, default 20. correlations : default False. by : a
-        declared categorical column, each group of which is described by itself; a row is in one, so counts and sums of all
-        groups have the noise of those of one.
+        n : the declared number of records or units (default: the domain's; under replace-one the table's). quantiles
+        : levels in (0, 1), default (0.25, 0.5, 0.75). bins : how many a histogram has, default 20. correlations :
+        default False. by : a declared categorical column, each group of which is also described by itself. A row is
+        in one group only, so counts and sums of groups have no more noise than those of the whole table.
 
     Returns
     -------
     Description
-        `columns` by name, `rows`, `correlations` and `guarantee_`; each number with an interval.
+        With `columns` by name, `rows`, `correlations` and `guarantee_`. Each number has an interval.
 
     Raises
     ------
     ValueError
-        With nothing charged, for mistakes and where the table does not fit.
+        For mistakes, and where the table does not fit. Nothing is charged.
 
     See Also
     --------
@@ -279,7 +280,8 @@ def describe(
 
     Notes
     -----
-    Error bars are made from the noise alone: they say nothing about how the rows came to be. Proof: docs/proofs/describe.md.
+    Error bars cover the noise alone. They say nothing about how the rows were sampled. Proof:
+    docs/proofs/describe.md.
 
     Examples
     --------
@@ -310,7 +312,10 @@ def describe_in_private(
     session: Session | None = None,
     reached: Callable[[str], Any] | None = None,
 ) -> Description:
-    """Carry out the plan on a table, or on a file: charged, and counted by the odometer, before a record is read (`prepriv.runs.admit.admit`). BadData where the table does not fit."""
+    """Carry out the plan on a table, or on a file: charged, and counted by the odometer, before a record is read (`prepriv.runs.admit.admit`).
+
+    BadData where the table does not fit.
+    """
     if plan.groups is not None:
         told = admit(
             plan.look, unread_table(plan.groups, table), ledger=ledger, session=session, reached=reached

@@ -38,10 +38,11 @@ class Estimate:
     value : float
         The number.
     low, high : float
-        They hold what would be seen without noise, with a chance of at least 95 %, the noise being all that is random;
-        nan where nothing can be said.
+        The ends of an interval that holds the number without noise with a chance of at least 95 %. Only the noise
+        counts as random. nan where nothing can be said.
     written : str, default "number"
-        How it is printed: as cells of a column are written (`prepriv.Numeric`), or as a number of "days" or "hours".
+        How it is printed: as the cells of its column are written (`prepriv.Numeric`), or as a number of "days" or
+        "hours".
 
     Examples
     --------
@@ -63,8 +64,11 @@ class Estimate:
         return Estimate(value, value - half, value + half)
 
     def within(self, low: float, high: float) -> Estimate:
-        """The same where the number is known to lie between low and high. An estimate outside is moved to the nearest of them,
-        and both halves of its interval with it: what was cut at both ends would be a point, as if nothing were unknown."""
+        """The same estimate, where the number is known to lie between low and high.
+
+        An estimate outside is moved to the nearer of the two, and its interval moves with it. If the interval were
+        cut instead, it could become a single point, as if nothing were unknown.
+        """
         value = min(max(self.value, low), high)
         ends = (
             min(self.low, value - (self.value - self.low)),
@@ -92,7 +96,8 @@ class Estimate:
 
     @property
     def texts(self) -> tuple[str, str, str]:
-        """The number and the ends as they are printed: rounded to what their distance allows, the ends outward."""
+        """The number and the ends of its interval as they are printed: rounded to what the width of the interval
+        allows, the ends outward."""
         value, low, high = self.value, self.low, self.high
         if self.written not in TIMES or not all(map(math.isfinite, (value, low, high))):
             shown, *ends = measured(value, low, high)

@@ -104,9 +104,9 @@ class Histogram:
     Parameters
     ----------
     edges : tuple of float, (bins + 1,)
-        In the units of the column.
+        The edges, in the units of the column.
     counts : tuple of Estimate, (bins,)
-        Of records between them.
+        The number of records between two edges.
 
     Examples
     --------
@@ -126,10 +126,10 @@ class NoisyQuantile:
     Parameters
     ----------
     value : float
-        In the units of the column.
+        The value, in the units of the column.
     ranks : float
-        How many records its rank is off, at most, with a chance of at least 95 %. NaN under add-or-remove-one: the rank is
-        sought among the declared n records, and nobody knows how far that is from the private number of records.
+        How far its rank can be off, in records, with a chance of at least 95 %. NaN under add-or-remove-one: the rank
+        is sought among the declared n records, and the private number of records can be another.
 
     Examples
     --------
@@ -159,17 +159,17 @@ def count(
     Parameters
     ----------
     condition : column of truth values, (n,)
-        One per record, such as `table.age > 40`. A record meets it where its cell is true (or 1): a gap does not, nor does
-        any other cell.
+        One per record, such as `table.age > 40`. A record meets the condition if its cell is true (or 1). A gap or
+        any other cell does not.
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
@@ -181,9 +181,9 @@ def count(
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
@@ -212,37 +212,37 @@ def mean(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Estimate:
-    """Estimate the mean of a column between declared bounds, gaps left out.
+    """Estimate the mean of a column between declared bounds. Gaps are left out.
 
     Parameters
     ----------
     values : column of numbers, (n,)
-        Of any library. A number beyond the bounds is clamped to them.
+        A column of any library. A number beyond the bounds is clamped to them.
     low, high : float
         Declared bounds, in the units of the column.
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
     Returns
     -------
     Estimate
-        The noisy mean, with a 95 % interval; nan where there are too few numbers to say.
+        The noisy mean, with a 95 % interval. nan where there are too few numbers.
 
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
@@ -298,20 +298,20 @@ def histogram(
     Parameters
     ----------
     values : column of numbers, (n,)
-        Of any library. Numbers beyond the bounds count in the outer bins, gaps nowhere.
+        A column of any library. Numbers beyond the bounds count in the outer bins. Gaps count in no bin.
     low, high : float
         Declared bounds, in the units of the column.
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     bins : int, default 20
         How many there are, at most a million.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
@@ -323,9 +323,9 @@ def histogram(
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
@@ -370,40 +370,40 @@ def quantiles(
     Parameters
     ----------
     values : column of numbers, (n,)
-        Of any library. A number beyond the bounds is clamped; a gap counts as the middle of the bounds.
+        A column of any library. A number beyond the bounds is clamped. A gap counts as the middle of the bounds.
     levels : sequence of float
-        In (0, 1), each once: 0.5 is the median.
+        The levels, in (0, 1), each once. 0.5 is the median.
     low, high : float
         Declared bounds, in the units of the column.
     epsilon : float
-        What all answers cost together, 1e-6 to 100, in equal parts: pure epsilon-DP.
+        What all answers cost together, from 1e-6 to 100, in equal parts. They are pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
     Returns
     -------
     dict of float to Quantile
-        By level: the noisy value, and how many ranks it may be off.
+        By level: the noisy value, and how many ranks it can be off.
 
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
-    Under add-or-remove-one the q-quantile is the value that (1 - q) n records exceed, n as declared: of twice as many
-    records the median of n is another quantile. `describe` counts the records and gives an interval. The exponential
-    mechanism on a grid of 4,097 values; proof: docs/proofs/quantile.md.
+    Under add-or-remove-one the q-quantile is the value that (1 - q) n records exceed, where n is declared. If the
+    true number of records is twice n, that value is not the true q-quantile. `describe` counts the records and gives
+    an interval. The mechanism is the exponential mechanism on a grid of 4,097 values. Proof: docs/proofs/quantile.md.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class PricedSketch:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SketchedTable:
-    """What was released of a table as a sketch, and what follows from it. All of it may be published.
+    """What was released about a table as a sketch, and what follows from it. All of it may be published.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ class SketchedTable:
     sketch : TableSketch
         The noisy numbers.
     receipt : mapping, optional
-        Of the charge in a ledger. None: it was charged to none.
+        The receipt of the charge in a ledger. None: no ledger was charged.
 
     Notes
     -----
-    Rows drawn from it have the marginals of the columns with the label, and nothing else of the table: no two columns are
-    related beyond the label, unless `pairs` were asked for. They serve to try code on, and to fit steps on; they are not a
-    synthetic copy of the data. Proof: docs/proofs/sketch.md.
+    Rows drawn from it keep how each column is distributed with the label, and nothing else about the table. Within a
+    class no two columns are related, unless `pairs` were asked for. The rows are for trying code and for fitting
+    steps. They are not a synthetic copy of the data. Proof: docs/proofs/sketch.md.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class SketchedTable:
 
     @property
     def guarantee_(self) -> Guarantee:
-        """What is claimed: of this sketch, and of the private drafts of its domain where there are any."""
+        """What is claimed for this sketch, together with the private drafts of its domain if there are any."""
         look = self.priced.look
         return with_drafts(look.guarantee, self.sketch.plan.domain, look.delta, look.n)
 
@@ -99,7 +99,7 @@ class SketchedTable:
 
     @property
     def what(self) -> str:
-        """What rows drawn from it keep of the table, in words: each export says it."""
+        """What rows drawn from it keep of the table, in words. Each export says it."""
         return self.sketch.what
 
     @property
@@ -109,7 +109,7 @@ class SketchedTable:
 
     @property
     def rows(self) -> float:
-        """The number of rows: public, or as the noisy tables have it."""
+        """The number of rows: the public one, or an estimate from the noisy tables."""
         return self.sketch.shape.n
 
     def table(self, column: str) -> dict[tuple[str, str], Estimate]:
@@ -123,13 +123,13 @@ class SketchedTable:
         Returns
         -------
         dict of (str, str) to Estimate
-            By (what the cell says, class), with an interval of 95 % that is made from the noise alone; "all" is the class
-            where the sketch has no label.
+            The count by (value of the cell, class), with a 95 % interval that covers the noise alone. Without a label
+            the class is "all".
 
         Raises
         ------
         ValueError
-            For a name that the sketch has no table of.
+            For a column that the sketch does not have.
         """
         plan = self.sketch.plan
         if column not in plan.columns:
@@ -149,15 +149,15 @@ class SketchedTable:
         Parameters
         ----------
         rows : int
-            How many, 1 to 10,000,000. A few more are drawn where a class, or a gap of a column that may have gaps, would
-            be there less than twice.
+            How many rows, 1 to 10,000,000. A few more are drawn if a class, or a gap in a column that may have gaps,
+            would otherwise appear less than twice.
         seed : int, default 0
-            Of the public random numbers: the same seed, the same rows.
+            The seed of the public random numbers. The same seed gives the same rows.
 
         Returns
         -------
         pandas.DataFrame
-            The declared columns in their units, and the label; `attrs["prepriv"]` says what they are.
+            The declared columns in their units, and the label. `attrs["prepriv"]` says what the rows are.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class SketchedTable:
         return frame
 
     def raw(self, rows: int, seed: int = 0) -> dict[str, Any]:
-        """The same columns as arrays, (rows,) each, by name.
+        """The same columns as arrays by name, each of shape (rows,).
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class SketchedTable:
         return columns
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: the claim, what it is, and the noisy numbers.
+        """Plain data: the claim, what the sketch is, and the noisy numbers.
 
         Returns
         -------
@@ -220,7 +220,7 @@ class SketchedTable:
         Parameters
         ----------
         path : path
-            Ends in .html or .json.
+            A name that ends in .html or .json.
 
         Raises
         ------
@@ -296,29 +296,30 @@ def sketch(
     domain : Domain
         What is declared about it.
     y : column, optional
-        The labels. None takes them from the table by the name that the domain has; where it has none, the sketch has no
-        label.
+        The labels, (n,). None: the column of the table that the domain names as label. If it names none, the sketch
+        has no label.
     epsilon : float
-        What all that is released costs together, positive and finite.
+        What everything that is released costs together: positive and finite.
     delta : float, default 1e-6
         In (0, 1), well below 1 / n.
     n : int, optional
         The declared number of records or units (default: the domain's; under replace-one the table's).
     pairs : bool, default False
-        Whether correlations of all pairs of columns within a class are released, too.
+        Whether correlations of all pairs of columns within each class are released as well.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
 
     Returns
     -------
     SketchedTable
-        Tables with error bars, rows to try code on, pictures, JSON: marginals with the label, nothing else.
+        Tables with error bars, rows to try code on, pictures and JSON. All of them hold marginals with the label, and
+        nothing else.
 
     Raises
     ------
     ValueError
-        With nothing charged, for mistakes, where the table does not fit, and where the sketch would carry too little:
-        the sentence says what would be enough.
+        For mistakes, where the table does not fit, and where the sketch would carry too little. The message then says
+        what would be enough. Nothing is charged.
 
     Warns
     -----
@@ -331,7 +332,7 @@ def sketch(
 
     Notes
     -----
-    Units of several rows are covered with all their rows that are read. Proof: docs/proofs/sketch.md.
+    A unit with several rows is protected with all its rows that are read. Proof: docs/proofs/sketch.md.
 
     Examples
     --------

@@ -37,23 +37,23 @@ def sum(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Estimate:
-    """Estimate the sum of a column between declared bounds; a gap adds nothing.
+    """Estimate the sum of a column between declared bounds. A gap adds nothing.
 
     Parameters
     ----------
     values : column of numbers, (n,)
-        Of any library. A number beyond the bounds is clamped to them.
+        A column of any library. A number beyond the bounds is clamped to them.
     low, high : float
         Declared bounds, in the units of the column.
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
@@ -65,9 +65,9 @@ def sum(
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
@@ -112,37 +112,37 @@ def variance(
     ledger: LedgerPath = None,
     session: Session | None = None,
 ) -> Estimate:
-    """Estimate the variance of a column between declared bounds, gaps left out: around its mean, over the number of cells.
+    """Estimate the variance of a column between declared bounds: around its mean, divided by the number of cells. Gaps are left out.
 
     Parameters
     ----------
     values : column of numbers, (n,)
-        Of any library. A number beyond the bounds is clamped to them.
+        A column of any library. A number beyond the bounds is clamped to them.
     low, high : float
         Declared bounds, in the units of the column.
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
     Returns
     -------
     Estimate
-        The noisy variance, in squared units, with a 95 % interval; nan where there are too few numbers to say.
+        The noisy variance, in squared units of the column, with a 95 % interval. nan where there are too few numbers.
 
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
@@ -195,32 +195,32 @@ def covariance(
     Parameters
     ----------
     first, second : column of numbers, (n,)
-        Of any library, of one length. A number beyond its bounds is clamped to them.
+        Columns of any library, both of the same length. A number beyond its bounds is clamped to them.
     bounds : two pairs of float
-        (low, high) of either column, in its units.
+        (low, high) for each column, in its units.
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
     Returns
     -------
     Estimate
-        The noisy covariance, in units of both, with a 95 % interval; nan where there are too few numbers to say.
+        The noisy covariance, in the product of both units, with a 95 % interval. nan where there are too few numbers.
 
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----
@@ -275,32 +275,32 @@ def crosstab(
     Parameters
     ----------
     first, second : column, (n,)
-        Of any library, of one length.
+        Columns of any library, both of the same length.
     categories : two sequences
-        The declared values of either column. A cell outside them is "other", an empty one "missing".
+        The declared values of each column. Any other cell counts as "other", an empty one as "missing".
     epsilon : float
-        What the answer costs, 1e-6 to 100: pure epsilon-DP.
+        What the answer costs, from 1e-6 to 100. The answer is pure epsilon-DP.
     n : int, optional
-        The declared number of records. None: that of the array, which is public under replace-one; it must be declared
-        under add-or-remove-one.
+        The declared number of records. None: the length of the array, which is public under replace-one. Under
+        add-or-remove-one it must be declared.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are.
     ledger : path or URL, optional
-        Charged before a cell is read. None: no cap holds.
+        The ledger to charge before a record is read. None: no cap holds.
     session : Session, optional
         Where noise comes from, for tests. None: the operating system.
 
     Returns
     -------
     dict of str to dict of str to Estimate
-        By the value of the first column and that of the second one; each with a 95 % interval.
+        The count by the value of the first column, then by that of the second. Each has a 95 % interval.
 
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of the column.
+        For what is wrong with the settings or the form of the column. Nothing is charged.
     LedgerError
-        With no cell read, where the ledger grants no charge.
+        Where the ledger grants no charge. No record is read.
 
     Notes
     -----

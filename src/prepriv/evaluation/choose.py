@@ -98,13 +98,13 @@ class Choice:
     Parameters
     ----------
     plan : ChoicePlan
-        All candidates' plans, and how one was chosen.
+        The plans of all candidates, and how one was chosen.
     number : int
         Place of the winner among the candidates, from 0.
     candidate : Candidate
-        What was declared about it.
+        The winner, as it was given.
     model_ : Model
-        Its model, whose claim is that of all candidates and the choice.
+        The winner's model. Its claim is that of all candidates and the choice.
     private : bool
         Whether noise from the operating system protected the run.
 
@@ -153,16 +153,17 @@ def choose(
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
 ) -> Choice:
-    """Train candidates on private rows and release the best, at one price for the winner and the choice.
+    """Train candidates on private rows and release the best one, at one price for training and choice together.
 
-    The best labels most of the records right that were set aside, or has the smallest mean absolute error there. The
-    losers and their scores never leave.
+    The best candidate is right on most of the records that were set aside, or has the smallest mean absolute error on
+    them. The other candidates and all scores are never released.
 
     Parameters
     ----------
     candidates : list or mapping
-        Recipes ("auto", "linear"), learners, losses, lists of steps, and mappings of "steps", "learner" and "loss" to one
-        of those or a list of them (a grid, as in scikit-learn); or one such mapping. Two or more.
+        Two or more candidates. Each is a recipe ("auto", "linear"), a learner, a loss, a list of steps, or a mapping
+        of "steps", "learner" and "loss" to one of those or to a list of them (a grid, as in scikit-learn). Or one
+        such mapping alone.
     X : array or table, (n, columns)
         The private rows, as `PrivateClassifier.fit` takes them.
     y : array, (n,)
@@ -174,12 +175,14 @@ def choose(
     delta : float, default 1e-5
         In (0, 1), well below 1 / n.
     holdout : float, default 0.2
-        Share of the records, in (0, 1), each set aside by a coin, on which candidates are compared.
+        Share of the records, in (0, 1), that is set aside at random, record by record. Candidates are compared on
+        them.
     method : {"same rows", "own rows", "random trials"}, optional
-        "same rows" trains all on the same records, composed; "own rows" each on its own, none composed. "random trials"
-        draws one at random, trains and scores it, again and again until a coin ends it: a candidate is tried with a
-        chance of 80 %, and 4 (k - 1) models are trained on average. Training takes the longer the more trials there were,
-        so nobody may watch the clock. None: the one that leaves training more signal.
+        "same rows" trains all k candidates on the same records, and their costs compose. "own rows" trains each on
+        records of its own, and nothing composes. "random trials" draws a candidate at random, trains and scores it,
+        and repeats this until a coin ends it. Each candidate is tried with a chance of 80 %, and 4 (k - 1) models are
+        trained on average. The time it takes then reveals how many trials there were, so it must not be observed.
+        None: the method that leaves more signal for training.
     ledger : path or URL, optional
         Charged once, before a cell is read. None: no cap holds.
     session : Session, optional
@@ -188,16 +191,16 @@ def choose(
     Returns
     -------
     Choice
-        The winner: `model_`, `candidate`, `guarantee_`.
+        The winner, with `model_`, `candidate` and `guarantee_`.
 
     Raises
     ------
     ValueError
-        With nothing charged, for what is wrong with the settings or the form of X and y.
+        For what is wrong with the settings or the form of X and y. Nothing is charged.
     LedgerError
-        With no cell read, where no charge is granted.
+        Where no charge is granted. No record is read.
     Refused
-        Where a candidate's test of caps does not pass.
+        Where the propose-test-release of a candidate's caps does not pass.
 
     References
     ----------

@@ -138,7 +138,7 @@ class EvaluationPlan(Priced):
 
     @property
     def periods(self) -> Periods | None:
-        """Those of the domain."""
+        """The periods of the domain."""
         return self.domain.periods
 
     def to_json(self) -> dict[str, Any]:

@@ -218,7 +218,9 @@ def gaussian(mu: float) -> Gaussian:
 
 
 def laplace(epsilon: float) -> Laplace:
-    """Give the trade-off function of the Laplace mechanism of scale sensitivity / epsilon; pure epsilon-DP and better.
+    """Give the trade-off function of the Laplace mechanism with scale sensitivity / epsilon.
+
+    It is better than what pure epsilon-DP alone gives.
 
     Parameters
     ----------
@@ -248,7 +250,7 @@ def laplace(epsilon: float) -> Laplace:
 
 
 def approximate_dp(epsilon: float, delta: float) -> ApproximateDP:
-    """Give the trade-off function where nothing is known but (epsilon, delta)-DP.
+    """Give the trade-off function if (epsilon, delta)-DP is all that is known.
 
     Parameters
     ----------

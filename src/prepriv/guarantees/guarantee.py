@@ -41,22 +41,23 @@ class GaussianEvent:
 
 @dataclass(frozen=True, repr=False)
 class Guarantee:
-    """What holds for every byte that leaves a run: a trade-off function, between stated neighbours, under stated conditions.
+    """The guarantee for every byte that leaves a run: a trade-off function between stated neighbours, under stated conditions.
 
-    Plans, models and reports make it; `Guarantee.of_gaussians` computes one from events.
+    Plans, models and reports have one. `Guarantee.of_gaussians` computes one from events.
 
     Parameters
     ----------
     tradeoff : TradeoffFunction
-        Certified lower bound of the trade-off function between neighbouring data sets.
+        A certified lower bound of the trade-off function between neighbouring data sets.
     adjacency : {"replace-one", "add-or-remove-one"}
         What neighbouring data sets are.
     conditions : tuple of str, default ()
         What must hold of the data, in words. Empty: the claim is unconditional.
     breakdown : tuple of (str, float), default ()
-        Share of the budget, in mu squared, of each part, in order; nan where the whole has no mu.
+        The share of the budget, in mu squared, that each part takes, in order. nan if the whole has no mu.
     mu : float, optional
-        The parameter of Gaussian differential privacy, where the claim is exactly that. None: it is another curve.
+        The parameter of Gaussian differential privacy, if the claim is exactly that. None: the claim is another
+        curve.
     notes : tuple of str, default ()
         What has to stay secret and what has to have run ("holds only ..."), and what makes the claim weak ("weak ...").
     unit : str, optional
@@ -113,7 +114,7 @@ class Guarantee:
         conditions: Sequence[str] = (),
         unit: str | None = None,
     ) -> Guarantee:
-        """Compose Gaussian mechanisms, each of them adaptive: exactly GDP, without conversion loss.
+        """Compose Gaussian mechanisms, chosen adaptively. The result is exactly GDP, without any loss by conversion.
 
         Parameters
         ----------
@@ -129,7 +130,7 @@ class Guarantee:
         Returns
         -------
         Guarantee
-            With mu, and the share of each event.
+            The guarantee, with mu and the share of each event.
         """
         total = sum(e.mu_squared for e in events)
         mu = math.sqrt(total) * CLOSE_UP
@@ -148,7 +149,7 @@ class Guarantee:
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """The notes that the claim rests on: what has to stay secret, and what has to have run. All begin alike."""
+        """The notes that the claim rests on: what has to stay secret, and what must have run. All of them begin with "holds only"."""
         return tuple(note for note in self.notes if note.startswith("holds only"))
 
     def epsilon(self, delta: float) -> float:
@@ -157,12 +158,12 @@ class Guarantee:
         Parameters
         ----------
         delta : float
-            In [0, 1); at 0 the answer is that of pure differential privacy.
+            In [0, 1). At 0 the answer is that of pure differential privacy.
 
         Returns
         -------
         float
-            Rounded up; inf where none holds.
+            The epsilon, rounded up. inf where none holds.
 
         Raises
         ------
@@ -184,7 +185,7 @@ class Guarantee:
         Returns
         -------
         float
-            In [0, 1], rounded up.
+            The delta, in [0, 1], rounded up.
         """
         return float(self.tradeoff.delta(epsilon))
 
@@ -194,7 +195,7 @@ class Guarantee:
         Parameters
         ----------
         *others : Guarantee
-            Of releases about the same records, between the same neighbours.
+            Guarantees of releases about the same records, between the same neighbours.
 
         Returns
         -------
@@ -208,9 +209,9 @@ class Guarantee:
 
         Notes
         -----
-        A mechanism may be chosen after seeing what left before, if its guarantee is the one named here whatever left. Where the
-        guarantee itself is chosen after seeing an output, this is false: the whole can be worse than either choice.
-        Proof: docs/proofs/composition.md.
+        A mechanism may be chosen after seeing earlier outputs, as long as its guarantee is the one given here in
+        every case. If the guarantee itself is chosen after seeing an output, the result is false: the whole can be
+        worse than either choice. Proof: docs/proofs/composition.md.
         """
         from prepriv.guarantees.algebra import then
 
@@ -227,7 +228,7 @@ class Guarantee:
         Returns
         -------
         float
-            µ, to a part in a thousand from below. k releases of noise multiplier z spend µ = sqrt(k) / z.
+            µ, rounded down by at most one part in a thousand. k releases of noise multiplier z spend µ = sqrt(k) / z.
 
         Raises
         ------
@@ -236,7 +237,7 @@ class Guarantee:
 
         Notes
         -----
-        It is for a plan: this guarantee and that µ are fixed before anything leaves (see `compose`).
+        Use it for planning. This guarantee and that µ must be fixed before anything is released (see `compose`).
         """
         whole = gdp_mu(epsilon, delta) * FAR_DOWN
         if self.mu is not None:
@@ -256,8 +257,11 @@ class Guarantee:
         )
 
     def to_dp_event(self) -> Any:
-        """As a GaussianDpEvent of dp-accounting; ValueError if it is not one, or rests on conditions, a unit or premises, which
-        an event cannot hold (`prepriv.guarantees.dp_events`)."""
+        """The same as a GaussianDpEvent of dp-accounting.
+
+        ValueError if the claim is another curve, or rests on conditions, a unit or premises, which an event cannot
+        hold (`prepriv.guarantees.dp_events`).
+        """
         from prepriv.guarantees.dp_events import to_dp_event
 
         return to_dp_event(self)
@@ -282,12 +286,12 @@ class Guarantee:
         return from_dp_event(event, adjacency)
 
     def to_json(self, delta: float) -> dict[str, Any]:
-        """Write it as plain data: valid JSON, an infinite number is the text "inf".
+        """Write it as plain data that is valid JSON. An infinite number becomes the text "inf".
 
         Parameters
         ----------
         delta : float
-            The one that the user chose, where epsilon is computed.
+            The delta that the user chose, at which epsilon is computed.
 
         Returns
         -------

@@ -20,7 +20,7 @@ COVERED = "all that this claim covers"
 
 
 def right_guesses(guarantee: Guarantee) -> float:
-    """Give the largest chance to guess right which of two neighbours, each as likely, was used: (1 + δ(0)) / 2.
+    """Give the largest chance of guessing right which of two equally likely neighbours was used: (1 + δ(0)) / 2.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def right_guesses(guarantee: Guarantee) -> float:
 
 
 def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> float:
-    """Give the largest rate of true alarms of a test with a given rate of false ones, 1 - f(α).
+    """Give the largest rate of true alarms of a test with a given rate of false alarms: 1 - f(α).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def true_alarms(guarantee: Guarantee, false_alarms: float = FALSE_ALARMS) -> flo
 
 
 def promise(guarantee: Guarantee, seen: str = COVERED) -> str:
-    """Say the claim so that anyone reads it once.
+    """State the claim in words that anyone can understand at first reading.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def promise(guarantee: Guarantee, seen: str = COVERED) -> str:
     Returns
     -------
     str
-        As of the best attacker, who considers both cases equally likely.
+        The promise, for the best attacker, who considers both cases equally likely.
 
     Examples
     --------
@@ -122,7 +122,8 @@ def guesses_in_words(amounts: str) -> str:
     Returns
     -------
     str
-        Rounded up. Of rho the amounts alone, for there is no one curve; "" for words without amounts.
+        The sentence, with amounts rounded up. For rho, the amounts alone, because it does not determine one curve. ""
+        for words without amounts.
 
     Examples
     --------
@@ -148,12 +149,12 @@ def _right(curve: TradeoffFunction) -> float:
 
 
 def rounded_amounts(amounts: str, *, left: bool = False) -> str:
-    """Round amounts as a ledger writes them to four digits, up; or down, of what is left.
+    """Round amounts as a ledger writes them to four digits: up, or down if they are what is left.
 
     Parameters
     ----------
     amounts : str
-        As of `guesses_in_words`.
+        As for `guesses_in_words`.
     left : bool, default False
         Whether they are what is left.
 
@@ -171,7 +172,7 @@ def rounded_amounts(amounts: str, *, left: bool = False) -> str:
 
 
 def attacker(guarantee: Guarantee, seen: str = COVERED) -> tuple[str, str]:
-    """Say what the best attacker reaches: one sentence on guesses, one on alarms.
+    """Say what the best attacker can achieve: one sentence on guesses, one on alarms.
 
     Parameters
     ----------
@@ -201,14 +202,14 @@ def attacker(guarantee: Guarantee, seen: str = COVERED) -> tuple[str, str]:
 
 
 def short(guarantee: Guarantee | None, delta: float) -> str:
-    """Say the claim in one line, ε first.
+    """State the claim in one line, ε first.
 
     Parameters
     ----------
     guarantee : Guarantee or None
         What is claimed; None: nothing.
     delta : float
-        Where ε is computed.
+        The delta at which ε is computed.
 
     Returns
     -------
@@ -226,16 +227,16 @@ def short(guarantee: Guarantee | None, delta: float) -> str:
 
 
 def claim_in_html(guarantee: Guarantee | None, delta: float, title: str) -> str:
-    """Say the claim for a notebook: in one line, then in words.
+    """State the claim for a notebook: in one line, then in words.
 
     Parameters
     ----------
     guarantee : Guarantee or None
         What is claimed; None: nothing.
     delta : float
-        Where ε is computed.
+        The delta at which ε is computed.
     title : str
-        Of the object that makes it.
+        The name of the object that makes the claim.
 
     Returns
     -------

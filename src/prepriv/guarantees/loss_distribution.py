@@ -34,7 +34,7 @@ def compose(parts: Sequence[Part], *, interval: float | None = None) -> Tradeoff
     Parameters
     ----------
     parts : sequence of (TradeoffFunction, int)
-        Each with its number of uses.
+        The mechanisms, each with its number of uses.
     interval : float, optional
         Width of the loss grid, 1e-12 to 100. A finer grid gives a smaller epsilon and takes longer. None: 1/400 of the
         typical spread of a part's loss (wider where the grid would pass 4 million points).
@@ -235,12 +235,12 @@ def from_dp_accounting(distribution: Any) -> LossDistribution:
     Parameters
     ----------
     distribution : PrivacyLossDistribution
-        Its "remove" order becomes delta of f, its "add" order delta of the inverse.
+        The distribution. Its "remove" order becomes delta of f, and its "add" order becomes delta of the inverse.
 
     Returns
     -------
     LossDistribution
-        A claim about both orders is `.symmetrized()` of it.
+        For a claim about both orders, take `.symmetrized()` of it.
 
     Raises
     ------
@@ -274,9 +274,9 @@ def to_dp_accounting(function: TradeoffFunction, interval: float = 1e-4) -> Any:
     Parameters
     ----------
     function : TradeoffFunction
-        What it shall say.
+        The claim that is converted.
     interval : float, default 1e-4
-        Its discretization.
+        The width of its grid of losses.
 
     Returns
     -------

@@ -79,11 +79,11 @@ def piecewise_linear(
     Parameters
     ----------
     epsilons : array, (m,)
-        Any sign, at most 600 in size.
+        Of any sign, at most 600 in absolute value.
     deltas : array, (m,)
         In [0, 1], each an upper bound of the hockey-stick divergence at its epsilon (at least 1 - e^epsilon).
     symmetric : bool, default True
-        The claims hold for both orders of the pair, as (epsilon, delta)-DP does.
+        Whether the claims hold for both orders of the pair, as (epsilon, delta)-DP does.
 
     Returns
     -------

@@ -18,23 +18,23 @@ from prepriv.space import Reading
 
 @dataclass(frozen=True)
 class Premise(abc.ABC):
-    """A declared fact about the rows as they reach a step, before the step rounds or cuts anything.
+    """A declared fact about the rows as they reach a step, before the step rounds or clips anything.
 
-    A claim that rests on it holds for two neighbours that both meet it. Subclasses are frozen dataclasses of
-    declared numbers, from which the check (`holds`) and the sentence (`says`) are made.
+    A claim that rests on it holds for any two neighbours that both satisfy it. Subclasses are frozen dataclasses of
+    declared numbers. The check (`holds`) and the sentence (`says`) are made from these numbers.
 
     Parameters
     ----------
     reading : Reading
-        Which rows it is about, and how their odd cells count: `space.reading` of the step's input.
+        Which rows it is about, and how their unusual cells count: `space.reading` of the step's input.
 
     Attributes
     ----------
     inherited : bool
-        Of the class: whether every subset of the rows meets it where all rows do, with the same numbers. True of "at most
-        m", False of whatever is a share, a distance or a moment. Default False.
+        A class attribute: whether every subset of the rows satisfies it with the same numbers if all rows do. True
+        for "at most m". False for a share, a distance or a moment. Default False.
     of_gaps : bool
-        Of the class: whether it is about nothing but missing cells, which no step of this package before it makes or
+        A class attribute: whether it is about missing cells alone, which no earlier step of this package creates or
         fills. Default False.
 
     Notes
@@ -68,21 +68,21 @@ class Premise(abc.ABC):
 
     @abc.abstractmethod
     def holds(self, rows: Iterable[Any], n: int) -> bool:
-        """Whether the n rows meet it. The answer is private: for the curator and for attacks, never released."""
+        """Whether the n rows satisfy it. The answer is private. It is for the curator and for attacks, and is never released."""
 
     @property
     @abc.abstractmethod
     def says(self) -> str:
-        """What it says, with units, of rows that are read as `read` says."""
+        """What it says, with units, about rows that are read as `read` describes."""
 
     @property
     def read(self) -> str:
-        """Which rows it is about, and how their odd cells count, in words."""
+        """Which rows it is about, and how their unusual cells count, in words."""
         return self.reading.words
 
     @property
     def sentence(self) -> str:
-        """All of it in words: the reader can check it on the raw table."""
+        """The whole premise in words, so that a reader can check it on the raw table."""
         return f"{self.says}, where {self.read}"
 
     def __str__(self) -> str:

@@ -21,15 +21,15 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 
 @dataclass(frozen=True, eq=False)
 class RenyiCurve:
-    """Upper bound of the Renyi divergence of every order, in both orders of every pair of neighbours.
+    """An upper bound of the Renyi divergence of every order, between neighbours in both directions.
 
     Parameters
     ----------
     function : callable
-        Order in (1, inf] to divergence in [0, inf], non-decreasing.
+        Maps an order in (1, inf] to a divergence in [0, inf], non-decreasing.
     rho : float, optional
-        Set when the function is exactly rho * order (zCDP), which makes conversions and group privacy exact. None: it is
-        another one.
+        Given if the function is exactly rho * order (zCDP), which makes conversions and group privacy exact. None: it
+        is another function.
 
     Notes
     -----
@@ -52,7 +52,7 @@ class RenyiCurve:
         return self.function(order)
 
     def compose(self, other: int | RenyiCurve) -> RenyiCurve:
-        """k adaptive uses, or this and then another: divergences of one order add."""
+        """k adaptive uses, or this mechanism and then another. Divergences of the same order add up."""
         if not isinstance(other, RenyiCurve):
             times = integer("k", other)
             return RenyiCurve(
@@ -62,7 +62,7 @@ class RenyiCurve:
         return RenyiCurve(lambda order: self.function(order) + other.function(order), both)
 
     def group(self, size: int) -> RenyiCurve:
-        """Neighbours that differ in `size` records: size^2 rho, size * epsilon, or Mironov (2017)."""
+        """The curve for data sets that differ in `size` records: size^2 rho, size * epsilon, or Mironov (2017)."""
         records = integer("size", size)
         if self.rho is not None:
             return zcdp(self.rho * records * records)
@@ -162,7 +162,7 @@ def gaussian_renyi(mu: float) -> RenyiCurve:
 
 
 def pure_renyi(epsilon: float) -> RenyiCurve:
-    """Give the curve of pure epsilon-DP: the divergence of randomized response, its worst case; at most epsilon.
+    """Give the curve of pure epsilon-DP: the divergence of randomized response, which is the worst case. It is at most epsilon.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def renyi_curve(function: TradeoffFunction) -> RenyiCurve:
     Parameters
     ----------
     function : TradeoffFunction
-        Its bound.
+        The trade-off function.
 
     Returns
     -------

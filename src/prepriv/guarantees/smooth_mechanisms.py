@@ -28,7 +28,7 @@ def gaussian_mechanism(epsilon: float, *, lipschitz: float, sensitivity: float) 
     epsilon : float
         At least 0; the noise is N(0, (sensitivity/epsilon)^2).
     lipschitz : float
-        Of the statistic in the rows, summed over them: at most lipschitz per unit of total shift.
+        Lipschitz constant of the statistic in the rows: it moves by at most this per unit of total shift.
     sensitivity : float
         How far the statistic moves if one record is replaced, above 0.
 
@@ -65,7 +65,7 @@ def laplace_mechanism(epsilon: float, *, lipschitz: float, sensitivity: float) -
     epsilon : float
         At least 0; the noise is Laplace of scale sensitivity/epsilon.
     lipschitz : float
-        Of the statistic in the rows, summed over them: at most lipschitz per unit of total shift.
+        Lipschitz constant of the statistic in the rows: it moves by at most this per unit of total shift.
     sensitivity : float
         How far the statistic moves if one record is replaced, above 0.
 
@@ -100,9 +100,9 @@ def exponential_mechanism(epsilon: float, *, lipschitz: float, sensitivity: floa
     Parameters
     ----------
     epsilon : float
-        At least 0; the noise is a draw with weights exp(epsilon Q/(2 sensitivity)).
+        At least 0. The output is drawn with weights exp(epsilon Q/(2 sensitivity)), where Q is the score.
     lipschitz : float
-        Of the score in the rows, summed over them: at most lipschitz per unit of total shift.
+        Lipschitz constant of the score in the rows: the score moves by at most this per unit of total shift.
     sensitivity : float
         How far the score moves if one record is replaced, above 0.
 
@@ -143,15 +143,15 @@ def full_batch_gradient(
     lipschitz : float
         L, a bound on the norm of a record's gradient.
     smoothness : float
-        mu, how far a record's gradient moves per unit that its row moves.
+        mu: how far a record's gradient moves when its row moves by one unit.
     noise : float
         Deviation of the noise on the *mean* gradient, above 0.
     n : int
-        Records.
+        Number of records.
     steps : int
         T, iterations.
     rounding : float, optional
-        What the grid of an implementation adds to the shift mu tau of the *sum*; 0 for real numbers.
+        What the number grid of an implementation adds to the shift mu tau of the *sum*. 0 for real numbers.
 
     Returns
     -------
@@ -202,19 +202,20 @@ def sampled_gradient(
     lipschitz : float
         L, a bound on the norm of a record's gradient.
     smoothness : float
-        mu, how far a record's gradient moves per unit that its row moves.
+        mu: how far a record's gradient moves when its row moves by one unit.
     noise : float
         Deviation of the noise on the *sum* over a batch, above 0.
     n : int
-        Records; one of them is replaced.
+        Number of records. One of them is replaced.
     batch : int
-        Of the records, at most n.
+        Records in a batch, at most n.
     steps : int
         T, batches.
     row_shift : float
         How far one row moves at most.
     rounding : float, optional
-        What the grid of an implementation adds to the shift of a batch, all its rows together; 0 for real numbers.
+        What the number grid of an implementation adds to the shift of a batch, for all its rows together. 0 for real
+        numbers.
 
     Returns
     -------
@@ -266,11 +267,11 @@ def one_pass_gradient(
     lipschitz : float
         L, a bound on the norm of a record's gradient.
     smoothness : float
-        mu, how far a record's gradient moves per unit that its row moves.
+        mu: how far a record's gradient moves when its row moves by one unit.
     noise : float
         Deviation of the noise on each gradient, above 0.
     last : int
-        The latest step at which it stops.
+        The latest step at which the run can stop.
     row_shift : float, optional
         How far one row moves at most.
 

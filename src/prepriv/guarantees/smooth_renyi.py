@@ -140,7 +140,7 @@ def with_preprocessing(plain: RenyiCurve, smooth: RenyiCurve, *, c: float | None
     Returns
     -------
     RenyiCurve
-        Of the step and the mechanism together.
+        The curve of step and mechanism together.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _form(first: RenyiCurve, second: RenyiCurve, order: float, c: float) -> floa
 
 # ---- Definitions 7 and 8 ------------------------------------------------------------------------------
 def inverse_pointwise_distance(shifts: npt.ArrayLike) -> float:
-    """How unevenly the rows of two data sets move: 1 if all move alike, n if one does.
+    """How unevenly the rows of two data sets move: 1 if all move equally far, n if only one moves.
 
     Parameters
     ----------
@@ -243,12 +243,12 @@ def inverse_pointwise_distance(shifts: npt.ArrayLike) -> float:
 
 
 def largest_distance(shifts: Sequence[npt.ArrayLike], total: float) -> int:
-    """The most records that differ between two data sets of a collection whose rows move by at most `total` in all.
+    """The largest number of records in which two data sets of a collection differ, if their rows move by at most `total` in all.
 
     Parameters
     ----------
     shifts : sequence of arrays of float, (n,) each
-        Of each pair of data sets, how far each row moves.
+        How far each row moves, for each pair of data sets.
     total : float
         tau, at least 0.
 

@@ -28,7 +28,7 @@ SMALLEST = 1e-300  # what a positive delta too small to compute is reported as
 
 
 class TradeoffFunction(abc.ABC):
-    """Certified lower bound of a trade-off function T(P, Q), with everything derived from it.
+    """A certified lower bound of a trade-off function T(P, Q), with everything that follows from it.
 
     A mechanism is f-DP when T(M(D0), M(D1)) >= f for all neighbours D0, D1 (both orders). Numbers
     are rounded so that the claim stays true: f(alpha) down, delta and epsilon up, divergences up.
@@ -71,7 +71,7 @@ class TradeoffFunction(abc.ABC):
 
     @abc.abstractmethod
     def inverse(self) -> TradeoffFunction:
-        """T(Q, P): the roles of the two errors exchanged."""
+        """T(Q, P): the same with the roles of the two errors exchanged."""
 
     # ---- optional -------------------------------------------------------------------------------
     def _pure_epsilon(self) -> float:

@@ -42,22 +42,22 @@ class GradientDescent(Momentum):
     learning_rate : float, default 1.0
         Step size on the mean clipped gradient.
     clip_norm : float, default 1.0
-        Bound on one record's gradient; inf clips nothing, where the loss has a bound of its own.
+        Bound on one record's gradient. inf does not clip, if the loss has a bound of its own.
     momentum : float, default 0.9
-        In [0, 1).
+        Nesterov momentum, in [0, 1).
     weight_bound : float, default inf
-        Radius of a ball that every point at which a gradient is taken is projected on; needed wherever a step is paid for
-        by sensitivity.
+        Radius of a ball. Every point at which a gradient is taken is projected on it. It is needed if a step is paid
+        for by sensitivity.
     average : float, default 0.5
         The last share of the iterates that is averaged, in (0, 1].
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
     flatten : float, default 0.0
-        Share of the budget of training, in [0, 1), for the mean of the rows. Where rows have much in common, gradients are
-        shortened along that mean, so that fewer and longer steps do not overshoot. 0: none.
+        Share of the budget of training, in [0, 1), for the mean of the rows. If rows have much in common, gradients
+        are shortened along that mean, so that fewer and longer steps do not overshoot. 0: none.
     lead : int, default 0
-        So many features, the first ones, are learned alone in the first 3 of 10 steps; the rest of the steps start from there.
-        For one output. 0: all features in all steps.
+        Number of leading features that are learned alone in the first 30 % of the steps. The other steps start from
+        there. Only for one output. 0: all features in all steps.
 
     Raises
     ------
@@ -104,9 +104,10 @@ class GradientDescent(Momentum):
         return f"{before}every step sums the gradients of all {n} records (full batch)"
 
     def unit(self, setting: Setting) -> float:
-        """s: how far the clipped gradient sum moves between neighbours, in gradient units (section 0).
+        """s: how far the sum of clipped gradients moves between neighbours, in gradient units (section 0).
 
-        2C (C under add-or-remove-one) for the record, min(µ·Δ12, 2C·Δ∞) for rows that moved, C a dropped row.
+        2C (C under add-or-remove-one) for the record, min(µ·Δ12, 2C·Δ∞) for rows that moved, and C for each dropped
+        row.
         """
         clip = self.clip(setting.radius)
         mu = self.row_lipschitz(setting)
@@ -114,7 +115,7 @@ class GradientDescent(Momentum):
         return self.shift(setting, record, mu, setting.outputs)
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
-        """One Gaussian release: the steps compose without loss. And the sum of the rows, if there is one."""
+        """One Gaussian release, because the steps compose without loss. In addition the sum of the rows, if it is released."""
         steps = (gaussian(math.sqrt(self.steps) / noise_multiplier * UP), 1)
         return (steps, *self.once_parts(noise_multiplier, setting))
 

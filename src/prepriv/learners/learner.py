@@ -53,7 +53,7 @@ class Setting:
     incoming : RowShift, default UNTOUCHED
         How far the common rows of two neighbours are apart after the steps before.
     rows : int, default 1
-        Rows of a record: more than one where it is a unit.
+        Number of rows of a record: more than one if it is a unit.
 
     Examples
     --------
@@ -74,18 +74,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class Run:
-    """What a training run is given beside its rows: the noise, where it comes from, and who watches.
+    """What a training run gets in addition to its rows: the noise, where it comes from, and what reports its progress.
 
     Parameters
     ----------
     session : Session
         Where noisy sums come from.
     noise_multiplier : float
-        Noise over the learner's `unit`.
+        The standard deviation of the noise, divided by the learner's `unit`.
     source : NoiseSource, optional
         Where batches are drawn from, as unpredictable as the noise. None: the session's.
     progress : callable, optional
-        Called with (step, steps), which are public. None: nobody is told.
+        Called with (step, steps), which are public. None: it is not called.
 
     Examples
     --------
@@ -100,14 +100,14 @@ class Run:
     progress: Callable[[int, int], Any] | None = None
 
     def batches(self) -> NoiseSource:
-        """Where batches are drawn from. ValueError for a test's source in a private run."""
+        """Where batches are drawn from. ValueError for a test source in a private run."""
         source = self.source or self.session.batch_source()
         if self.session.private and not source.private:
             raise ValueError("source: batches of a private run cannot be drawn from a test source")
         return source
 
     def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: IntegerGrid, n: int) -> Floats:
-        """A sum of gradients with noise, in gradient units. sensitivity: in steps of the grid."""
+        """A noisy sum of gradients, in gradient units. sensitivity: in grid steps."""
         return self.total("gradient", self.noise_multiplier, total, sensitivity, grid, n)
 
     def total(
@@ -119,7 +119,7 @@ class Run:
         grid: IntegerGrid,
         n: int,
     ) -> Floats:
-        """A sum over records with noise of another multiplier, under its name."""
+        """A noisy sum over records with another noise multiplier, released under its own name."""
         return self.session.release(
             name,
             GaussianSum(
@@ -133,7 +133,7 @@ class Run:
         )
 
     def done(self, step: int, steps: int) -> None:
-        """One more of `steps` is done."""
+        """Report that one more of `steps` is done."""
         if self.progress is not None:
             self.progress(step, steps)
 
@@ -157,36 +157,36 @@ TRAINS = ("train", "grid", "clip", "row_norm", "check_settings")
 
 
 class Learner(abc.ABC):
-    """What every learner of linear models has, and what a pipeline asks of it. Subclasses are frozen dataclasses.
+    """The base of every learner of linear models: what a pipeline asks it. Subclasses are frozen dataclasses.
 
     Attributes
     ----------
     loss : Loss
         What is minimised.
     steps : int
-        What it counts says `counted`.
+        Number of steps. `counted` says what is counted.
     learning_rate : float
         Step size on the mean clipped gradient.
     clip_norm : float
         Bound on one record's gradient.
     weight_bound : float
-        Radius of the ball of the weights; inf: none.
+        Radius of the ball of the weights. inf: there is none.
     bias : float
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
     exact : bool
-        Of the class: whether a run is one Gaussian release, of µ = sqrt(steps) / multiplier.
+        A class attribute: whether a run is one Gaussian release, with µ = sqrt(steps) / multiplier.
     samples : bool
-        Of the class: whether a step sees a random part of the rows, by their places.
+        A class attribute: whether a step sees a random part of the rows, chosen by their places.
     takes_units : bool
-        Of the class: whether its account is one of records in any order, so that a unit of several rows can stand for a
-        record (docs/proofs/units.md).
+        A class attribute: whether its account is about records in any order, so that a unit of several rows can take
+        the place of a record (docs/proofs/units.md).
     counted : str
-        Of the class: what `steps` counts, in words.
+        A class attribute: what `steps` counts, in words.
 
     Notes
     -----
-    No default here is a claim, and a subclass says again what holds of a run that it replaces (`CLAIMS`). It defines
-    `unit`, `parts`, `premise` and `train`.
+    No default here is a claim, and a subclass has to say again what holds for a run that it replaces (`CLAIMS`). It
+    defines `unit`, `parts`, `premise` and `train`.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class Learner(abc.ABC):
     bias: float
 
     def check_settings(self, *whole: str) -> None:
-        """ValueError naming the first setting that is out of range; `whole`: names of the whole numbers."""
+        """ValueError that names the first setting out of range. whole: the names of settings that are whole numbers."""
         for name in whole:
             settle(self, **{name: integer(name, getattr(self, name))})
         instance("loss", self.loss, Loss, "a loss, such as prepriv.learners.losses.Logistic()")
@@ -227,91 +227,96 @@ class Learner(abc.ABC):
         return type(self).__name__
 
     def row_norm(self, radius: float) -> float:
-        """Norm bound of a row with its bias feature."""
+        """The norm bound of a row with its bias feature."""
         return math.hypot(radius, self.bias)
 
     def clip(self, radius: float) -> float:
-        """The bound on one record's gradient that holds: clip_norm, or the loss's own if that is smaller."""
+        """The bound on one record's gradient: clip_norm, or the loss's own bound if that is smaller."""
         return min(self.clip_norm, self.loss.gradient_norm(self.row_norm(radius), self.weight_bound))
 
     def grid(self, radius: float, n: int, incoming: RowShift) -> IntegerGrid:
-        """The integer grid of rows and residuals: fine where moved rows would pay for coarse rounding."""
+        """The integer grid of rows and residuals. It is fine if coarse rounding would make moved rows more expensive."""
         return IntegerGrid.of(self.row_norm(radius), self.clip(radius), n, fine=incoming.rows_moved > 0)
 
     @abc.abstractmethod
     def premise(self, n: int) -> str:
-        """Which records a step of the run sees, in words, on n records: what its account rests on."""
+        """Which records a step of the run sees, in words, for n records. The account rests on this."""
 
     @abc.abstractmethod
     def unit(self, setting: Setting) -> float:
-        """What the noise multiplier multiplies, in gradient units. ValueError where a gradient has no bound."""
+        """The shift that the noise multiplier multiplies, in gradient units. ValueError if a gradient has no bound."""
 
     @abc.abstractmethod
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
-        """What a run costs, as parts to compose with those of other mechanisms; symmetrize after composition.
+        """What a run costs, as parts to compose with those of other mechanisms. Symmetrize after composition.
 
-        noise_multiplier: noise over `unit`. delta: where to choose between valid accounts, if several.
+        noise_multiplier: the standard deviation of the noise divided by `unit`. delta: where valid accounts are
+        compared, if there are several.
         """
 
     def accounts(self, noise_multiplier: float, setting: Setting, delta: float) -> list[tuple[Part, ...]]:
-        """Every valid account of a run: each of them is an upper bound of what it costs."""
+        """Every valid account of a run. Each is an upper bound on what the run costs."""
         return [self.parts(noise_multiplier, setting, delta=delta)]
 
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
-        """What a run is in the words of another accountant. NoEvents where it has none; asked of this package's learners only.
+        """A run as events of another accountant. NoEvents if it cannot be written so. Only learners of this package are asked.
 
-        It is said from what runs (noise, batch size, steps), apart from `parts`.
+        The events are made from what runs (noise, batch size, steps), independently of `parts`.
         """
         raise NoEvents(f"dp-accounting has no event for {self.name}")
 
     def canary_rate(self, setting: Setting) -> float | None:
-        """The chance of one more row to be in a released sum, where no record's chance depends on that row and where every sum
-        is released; None: a run cannot audit itself with canaries (docs/proofs/self_audit.md). Asked of this package's learners only."""
+        """The chance that one more row is in a released sum, if no record's chance depends on that row and every sum is released.
+
+        None: a run cannot audit itself with canaries (docs/proofs/self_audit.md). Only learners of this package are
+        asked.
+        """
         return None
 
     def about_least_mu(self, noise_multiplier: float, n: int) -> float:
-        """About the least GDP parameter of a whole run (central limit theorem of Bu et al. 2020); 0: not known.
+        """An approximate lower bound of the GDP parameter of a whole run (central limit theorem of Bu et al. 2020). 0: not known.
 
-        No claim: where it is far above a budget the account, which can be slow there, need not be computed.
+        It is not a claim. If it is far above a budget, the account, which can be slow, need not be computed.
         """
         return 0.0
 
     def once(self, noise_multiplier: float, setting: Setting) -> tuple[GaussianEvent, ...]:
-        """What a run releases once, beside its steps: its `parts` count it. Third-party releases are metered by it."""
+        """What a run releases once, in addition to its steps. `parts` counts it, and releases of third-party learners are metered by it."""
         return ()
 
     def once_parts(self, noise_multiplier: float, setting: Setting) -> tuple[Part, ...]:
-        """The same as parts to compose."""
+        """The releases of `once`, as parts to compose."""
         once = self.once(noise_multiplier, setting)
         return tuple((gaussian(UP / e.noise_multiplier), e.count) for e in once)
 
     def once_events(self, noise_multiplier: float, setting: Setting) -> Events:
-        """The same in the words of another accountant."""
+        """The releases of `once`, as events of another accountant."""
         once = self.once(noise_multiplier, setting)
         return tuple(Event(e.name, e.noise_multiplier, e.count) for e in once)
 
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
-        """Its two Renyi curves, where "Provable Privacy with Non-Private Pre-Processing" (corrected) has them.
+        """Its two Renyi curves, if "Provable Privacy with Non-Private Pre-Processing" (corrected) has them.
 
-        noise: over the clip norm.
+        noise: its standard deviation divided by the clip norm.
         """
         return None
 
     def weight_noise(self, noise: float, n: int) -> float | None:
-        """Standard deviation of what noise alone does to one weight, where that is known; a function of the plan.
+        """The standard deviation of what noise alone does to one weight, if that is known. It depends on the plan only.
 
-        noise: on a sum of gradients. n: declared records.
+        noise: its standard deviation on a sum of gradients. n: the declared number of records.
         """
         return None
 
     def row_lipschitz(self, setting: Setting) -> float:
-        """How far what a record adds to a sum moves with its row."""
+        """The Lipschitz constant of what a record adds to a sum, in its row."""
         return self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)
 
     def shift(self, setting: Setting, record: float, lipschitz: float, outputs: int) -> float:
         """How far a sum of clipped gradients moves between neighbours (docs/proofs/gradient_descent.md).
 
-        record: by the one record. lipschitz: of a gradient in its row, for rows that moved. outputs: of the gradients.
+        record: how far the one record moves it. lipschitz: the Lipschitz constant of a gradient in its row, for rows
+        that moved. outputs: the number of outputs.
         """
         clip, incoming, moved = self.clip(setting.radius), setting.incoming, 0.0
         if incoming.rows_moved > 0:
@@ -326,7 +331,7 @@ class Learner(abc.ABC):
         return shift
 
     def reach(self, setting: Setting) -> Fraction:
-        """How many units the sum of one release moves between neighbours, at most."""
+        """The largest number of units that the sum of one release moves between neighbours."""
         return Fraction(1)
 
     def check_room(self, noise_multiplier: float, setting: Setting) -> None:
@@ -339,12 +344,12 @@ class Learner(abc.ABC):
             check_room(event.name, self.whole(setting, grid), event.noise_multiplier, largest)
 
     def whole(self, setting: Setting, grid: IntegerGrid) -> int:
-        """How far a sum of clipped gradients of all rows moves between neighbours, at most, in steps of the grid."""
+        """The most that a sum of the clipped gradients of all rows moves between neighbours, in grid steps."""
         return math.ceil(float(self.reach(setting)) * self.unit(setting) * 2.0**-grid.exponent * FAR_UP)
 
     @abc.abstractmethod
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        """Weights (d + 1, outputs), bias last, of quantised rows; `setting` is what was declared about them.
+        """Train on quantised rows: returns the weights, (d + 1, outputs), the bias last. setting: what was declared about the rows.
 
         Sums are divided by declared numbers, never by a count of rows.
         """

@@ -40,17 +40,17 @@ BOUNDS = ("gradient_norm", "input_lipschitz", "smoothness")
 
 
 class Loss(ABC):
-    """What a learner and an account need to know of a loss.
+    """What a learner and an account need to know about a loss.
 
     Attributes
     ----------
     convex : bool
-        Of the class: whether `value` is convex in the scores, with `residual` for its gradient. A loss that does not say
-        so is refused by learners whose account needs it (`OnePassSGD`).
+        A class attribute: whether `value` is convex in the scores, with `residual` as its gradient. Learners whose
+        account needs this refuse a loss that does not say so (`OnePassSGD`).
     trains : bool
-        Of the class: False for one that serves accounts alone.
+        A class attribute: False for a loss that is for accounts alone.
     name : str
-        Of the class: its name in plans.
+        A class attribute: its name in plans.
 
     Notes
     -----
@@ -72,12 +72,12 @@ class Loss(ABC):
 
     @classmethod
     def says_convex(cls) -> bool:
-        """Whether the class itself says that it is, of the code it has."""
+        """Whether the class itself states `convex` for the code that it has."""
         return cls.convex and says(cls, Loss, "convex", ("residual", "value", "outputs"))
 
     @abstractmethod
     def outputs(self, n_classes: int) -> int:
-        """Columns of the weight matrix for ``n_classes`` declared classes. Raises ValueError if unsuited."""
+        """Number of columns of the weight matrix for ``n_classes`` declared classes. ValueError if the loss is not for so many."""
 
     @abstractmethod
     def value(self, scores: Floats, targets: NDArray[Any]) -> Floats:
@@ -110,7 +110,7 @@ class Loss(ABC):
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """The logistic loss log(1 + exp(−y·score)), y = ±1 for class 1 and 0: two classes, one output.
+    """The logistic loss log(1 + exp(−y·score)), with y = ±1 for class 1 and 0. It is for two classes and has one output.
 
     Notes
     -----
@@ -161,7 +161,7 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class Softmax(Loss):
-    """The cross-entropy of softmax(scores): one output a class.
+    """The cross-entropy of softmax(scores), with one output per class.
 
     Notes
     -----
@@ -220,8 +220,9 @@ class Softmax(Loss):
 class MarginLoss(Loss):
     """Losses φ(y·score/ζ), convex and decreasing in the margin, summed over the outputs.
 
-    n_classes: 2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
-    margin: ζ, in units of the score, within [1e-6, 1e6]; How to Make Semi-Private Learning Effective, equation (1), scales the hinge by it.
+    n_classes: With 2 there is one output (class 1 is y = +1). With more, it is one-versus-rest, with one output per
+    class. margin: ζ, in units of the score, within [1e-6, 1e6]; How to Make Semi-Private Learning Effective, equation
+    (1), scales the hinge by it.
     """
 
     n_classes: int = 2
@@ -271,12 +272,12 @@ class MarginLoss(Loss):
 
 @dataclass(frozen=True)
 class Hinge(MarginLoss):
-    """The hinge (1 − m)₊, m the margin y·score/ζ.
+    """The hinge (1 − m)₊, where m is the margin y·score/ζ.
 
     Parameters
     ----------
     n_classes : int, default 2
-        2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+        With 2 there is one output (class 1 is y = +1). With more, it is one-versus-rest, with one output per class.
     margin : float, default 1.0
         ζ, in units of the score, within [1e-6, 1e6].
 
@@ -287,7 +288,8 @@ class Hinge(MarginLoss):
 
     Notes
     -----
-    Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number. Constants: docs/proofs/losses.md.
+    Its gradient jumps, so µ and β are infinite. The cost of moved rows then depends on their number. Constants:
+    docs/proofs/losses.md.
 
     Examples
     --------
@@ -320,12 +322,12 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(MarginLoss):
-    """The squared hinge ½(1 − m)₊², m the margin y·score/ζ.
+    """The squared hinge ½(1 − m)₊², where m is the margin y·score/ζ.
 
     Parameters
     ----------
     n_classes : int, default 2
-        2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+        With 2 there is one output (class 1 is y = +1). With more, it is one-versus-rest, with one output per class.
     margin : float, default 1.0
         ζ, in units of the score, within [1e-6, 1e6].
 
@@ -374,9 +376,9 @@ class HuberisedHinge(MarginLoss):
     Parameters
     ----------
     n_classes : int, default 2
-        2 gives one output (class 1 is y = +1); more give one-versus-rest, an output a class.
+        With 2 there is one output (class 1 is y = +1). With more, it is one-versus-rest, with one output per class.
     margin : float, default 1.0
-        ζ, in units of the score, within [1e-6, 1e6]; the margin is m = y·score/ζ.
+        ζ, in units of the score, within [1e-6, 1e6]. The margin is m = y·score/ζ.
     width : float, default 0.5
         h, in [1e-6, 1].
 
@@ -433,12 +435,12 @@ class HuberisedHinge(MarginLoss):
 
 @dataclass(frozen=True)
 class LeastSquares(Loss):
-    """Half the squared error ½(score − y)², one output, y pulled back to a declared bound.
+    """Half the squared error, ½(score − y)², with one output. y is clamped to a declared bound.
 
     Parameters
     ----------
     target_bound : float
-        |y| is at most this; a missing y is 0.
+        |y| is clamped to this. A missing y is 0.
 
     Raises
     ------
@@ -447,8 +449,8 @@ class LeastSquares(Loss):
 
     Notes
     -----
-    Targets of a float type are the numbers y; those of an integer type are class indices, as for every other
-    loss, and y = ±1 for class 1 and 0. Constants: docs/proofs/losses.md.
+    Targets of a float type are the numbers y. Targets of an integer type are class indices, as for every other loss,
+    with y = ±1 for class 1 and 0. Constants: docs/proofs/losses.md.
 
     Examples
     --------
@@ -467,7 +469,7 @@ class LeastSquares(Loss):
         settle(self, target_bound=number("target_bound", self.target_bound, at_least=0.0, at_most=LARGEST))
 
     def outputs(self, n_classes: int) -> int:
-        """One: two classes, or (n_classes 1) a number. Raises ValueError for more."""
+        """One: for two classes, or for a numeric target (n_classes 1). ValueError for more."""
         if n_classes not in (1, 2):
             other = "Softmax" if n_classes else "SquaredError"
             raise ValueError(f"n_classes: least squares has 2 classes, got {n_classes}; use {other}")
@@ -516,12 +518,12 @@ def _sigmoid(z: float) -> float:
 
 @dataclass(frozen=True)
 class AnyModel(Loss):
-    """A model of which nothing is known but that each record's gradient is clipped: for accounts, it trains nothing.
+    """A model about which only one thing is known: each record's gradient is clipped. It is for accounts, and it cannot train.
 
     Notes
     -----
-    It takes no parameters. Where a row moves, its clipped gradient can turn round: 2C in a sum, whatever the model
-    (docs/proofs/losses.md). Training with it raises ValueError.
+    It takes no parameters. If a row moves, its clipped gradient can point the other way: a shift of 2C in a sum,
+    whatever the model is (docs/proofs/losses.md). Training with it raises ValueError.
 
     Examples
     --------

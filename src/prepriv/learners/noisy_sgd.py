@@ -30,26 +30,26 @@ class NoisySGD(FixedBatches):
     loss : Loss
         One of `prepriv.learners`.
     batch_size : int, default 1
-        b; the algorithm of the papers has 1.
+        b. The algorithm of the papers has 1.
     steps : int, default 1000
-        T; theirs is n² − 1.
+        T, the number of steps. The papers take n² − 1.
     learning_rate : float, default 1.0
-        A factor on their step, whose G² is a bound on the square of a noisy gradient, C² + d·σ².
+        A factor on the papers' step size, in which G² is a bound on the squared norm of a noisy gradient, C² + d·σ².
     clip_norm : float, default 1.0
-        C, bound on one record's gradient.
+        C, the bound on one record's gradient.
     weight_bound : float, default inf
-        B, the ball W of the papers. Has to be given, and finite.
+        B, the radius of the ball W of the papers. It must be given, and finite.
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
 
     Raises
     ------
     ValueError
-        For a setting out of range; when it is priced, under add-or-remove-one.
+        For a setting out of range. When it is priced: under add-or-remove-one.
 
     Notes
     -----
-    Replace-one only. What is returned is the last iterate. Source: Bassily, Smith and Thakurta (2014); How to Make
+    Replace-one only. The last iterate is returned. Source: Bassily, Smith and Thakurta (2014); How to Make
     Semi-Private Learning Effective, Algorithm 2. Proof: docs/proofs/noisy_sgd.md.
 
     Examples
@@ -68,14 +68,14 @@ class NoisySGD(FixedBatches):
             raise ValueError("weight_bound must be finite for NoisySGD")
 
     def step_size(self, step: int, clip: float, noise_multiplier: float, coordinates: int) -> float:
-        """η(t) for the mean gradient of a batch, t = 1, 2, …; all of it public."""
+        """η(t) for the mean gradient of a batch, t = 1, 2, … All of it is public."""
         noise = noise_multiplier * clip / self.batch_size
         return (
             self.learning_rate * 2 * self.weight_bound / math.sqrt(step * (clip**2 + coordinates * noise**2))
         )
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        """The last iterate, from a start at 0."""
+        """Train from a start at 0 and return the last iterate."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
             raise ValueError(f"n={n:,} records are declared, the table has {rows.shape[0]:,}")

@@ -33,35 +33,37 @@ _CLAMP = 2.0**50  # grid steps: no coordinate of an iterate leaves this box (a p
 
 @dataclass(frozen=True)
 class OnePassSGD(StochasticLearner):
-    """SGD over the records in a fixed order, batch_size at a time, stopped at a uniform step of 1 … steps.
+    """SGD over the records in a fixed order, batch_size at a time, stopped at a step drawn uniformly from 1 … steps.
 
     Parameters
     ----------
     loss : Loss
         A convex, smooth one of `prepriv.learners`.
     batch_size : int, default 256
-        Records of a block.
+        Number of records in a block.
     steps : int, default 1000
-        At most ceil(n / batch_size), one pass.
+        At most ceil(n / batch_size), which is one pass.
     learning_rate : float, default 1.0
-        At most 2/β, β the smoothness of the loss (`largest_rate`).
+        At most 2/β, where β is the smoothness of the loss (`largest_rate`).
     clip_norm : float, default 1.0
-        Bound on one record's gradient. For losses with several outputs it must not cut (`Softmax`), since clipping a
-        vector of residuals is not a contraction.
+        Bound on one record's gradient. For losses with several outputs it must never clip (`Softmax`), because
+        clipping a vector of residuals is not a contraction.
     weight_bound : float, default inf
-        Radius of the ball every step is projected on. Must be finite to train.
+        Radius of the ball on which every step is projected. It must be finite to train.
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
 
     Raises
     ------
     ValueError
-        For a setting out of range; when it is priced, under add-or-remove-one, and for a step that is not a contraction.
+        For a setting out of range. When it is priced: under add-or-remove-one, and for a step that is not a
+        contraction.
 
     Notes
     -----
-    Replace-one only. Where every iterate may be released, or several passes are affordable, `PoissonSGD` and
-    `GradientDescent` are more accurate; this is for a single pass (`CyclicSGD`: several). Proof: docs/proofs/one_pass.md.
+    Replace-one only. It is for a single pass (`CyclicSGD`: for several). If every iterate may be released, or if
+    several passes are affordable, `PoissonSGD` and `GradientDescent` are more accurate. Proof:
+    docs/proofs/one_pass.md.
 
     Examples
     --------
@@ -94,11 +96,11 @@ class OnePassSGD(StochasticLearner):
         return 2.0 / curvature if curvature > 0 else math.inf
 
     def clip(self, radius: float) -> float:
-        """clip_norm, or the loss's own bound a little rounded up: a bound that the loss keeps never cuts."""
+        """clip_norm, or the loss's own bound, rounded up a little so that it never clips."""
         return min(self.clip_norm, self.loss.gradient_norm(self._norm(radius), self.weight_bound))
 
     def check_room(self, noise_multiplier: float, setting: Setting) -> None:
-        """Its sums are iterates, on a grid of their own."""
+        """Check the room for its sums, which are iterates on a grid of their own."""
 
     def _norm(self, radius: float) -> float:
         """Norm bound of a row on the grid, which may stick out of the ball by a part in 2^13."""
@@ -189,7 +191,7 @@ class OnePassSGD(StochasticLearner):
         return math.frexp(reach)[1] - (RELEASE_BITS - 1)
 
     def train(self, rows: Held, setting: Setting, run: Run) -> Floats:
-        """The last iterate of a run that stops at a random step of the last pass."""
+        """Train until a random step of the last pass, and return the last iterate."""
         n, source = setting.n, run.batches()
         if rows.shape[0] != n:  # public under replace-one
             raise ValueError(f"n={n:,} records are declared, the table has {rows.shape[0]:,}")
@@ -228,36 +230,37 @@ class OnePassSGD(StochasticLearner):
 
 @dataclass(frozen=True)
 class CyclicSGD(OnePassSGD):
-    """SGD over the records in a fixed order, several passes of it, stopped at a uniform step of the last pass.
+    """SGD over the records in a fixed order, in several passes, stopped at a uniformly random step of the last pass.
 
     Parameters
     ----------
     loss : Loss
         A convex, smooth one of `prepriv.learners`.
     batch_size : int, default 256
-        Records of a block; the blocks are the same in every pass.
+        Number of records in a block. The blocks are the same in every pass.
     steps : int, default 1000
-        Of all passes together.
+        Number of steps of all passes together.
     learning_rate : float, default 1.0
-        At most 2/(β + 2λ), β the smoothness of the loss and λ weight_decay (`largest_rate`).
+        At most 2/(β + 2λ), where β is the smoothness of the loss and λ is weight_decay (`largest_rate`).
     clip_norm : float, default 1.0
-        Bound on one record's gradient. For losses with several outputs it must not cut.
+        Bound on one record's gradient. For losses with several outputs it must never clip.
     weight_bound : float, default inf
-        Radius of the ball every step is projected on. Must be finite to train.
+        Radius of the ball on which every step is projected. It must be finite to train.
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
     weight_decay : float, default 0.0
-        λ, of a penalty λ|w|²/2 on the weights; what a pass reveals about a record then fades by itself.
+        λ in a penalty λ|w|²/2 on the weights. With it, what a pass reveals about a record fades by itself.
 
     Raises
     ------
     ValueError
-        For a setting out of range; when it is priced, under add-or-remove-one, and for a step that is not a contraction.
+        For a setting out of range. When it is priced: under add-or-remove-one, and for a step that is not a
+        contraction.
 
     Notes
     -----
-    Replace-one only. The noise needed stops growing with the number of passes, by the ball of `weight_bound` if late, by
-    weight_decay early. Proof: docs/proofs/one_pass.md.
+    Replace-one only. At some number of passes the necessary noise stops growing: late because of the ball of
+    `weight_bound`, early because of weight_decay. Proof: docs/proofs/one_pass.md.
 
     Examples
     --------

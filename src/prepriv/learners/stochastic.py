@@ -45,10 +45,9 @@ SMALLEST_MULTIPLIER = 0.1  # less noise than a tenth of the clip norm hides noth
 class StochasticLearner(Learner, abc.ABC):
     """What learners share that see a few records a step. Subclasses own a sampler and its account.
 
-    batch_size: b, declared; a noisy sum is divided by it. steps: T noisy steps. learning_rate: step size on the
-    mean clipped gradient of a batch. clip_norm: C, bound on one record's gradient. weight_bound: B, radius of
-    the ball every gradient is taken in (inf: none). bias: value of the appended bias feature; it counts in the
-    norm of a row.
+    batch_size: b, declared; a noisy sum is divided by it. steps: T noisy steps. learning_rate: step size on the mean
+    clipped gradient of a batch. clip_norm: C, the bound on one record's gradient. weight_bound: B, radius of the ball
+    every gradient is taken in (inf: none). bias: value of the appended bias feature; it counts in the norm of a row.
     """
 
     samples: ClassVar[bool] = True
@@ -92,7 +91,7 @@ class StochasticLearner(Learner, abc.ABC):
         return grid.rounding(1, setting.d + 1, setting.outputs, norm, mu) + 1e-14 * norm
 
     def parts(self, noise_multiplier: float, setting: Setting, *, delta: float = 1e-6) -> tuple[Part, ...]:
-        """What a run costs, as parts to compose with those of other mechanisms; symmetrize after composition.
+        """What a run costs, as parts to compose with those of other mechanisms. Symmetrize after composition.
 
         noise_multiplier: z, noise over the clip norm. delta: where to choose between valid accounts, if several.
         """
@@ -264,7 +263,7 @@ class PoissonSGD(BatchLearner):
     loss : Loss
         One of `prepriv.learners`.
     batch_size : int, default 256
-        b, the expected size of a batch; a noisy sum is divided by it. At most n.
+        b, the expected size of a batch, at most n. Noisy sums are divided by it.
     steps : int, default 1000
         How many noisy batches there are.
     learning_rate : float, default 1.0
@@ -272,15 +271,15 @@ class PoissonSGD(BatchLearner):
     clip_norm : float, default 1.0
         Bound on one record's gradient.
     weight_bound : float, default inf
-        Radius of the ball every gradient is taken in; needed wherever a step is paid for by sensitivity.
+        Radius of the ball in which every gradient is taken. It is needed if a step is paid for by sensitivity.
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
     momentum : float, default 0.0
-        Nesterov's, in [0, 1).
+        Nesterov momentum, in [0, 1).
     average : float, default 0.5
         The last share of the iterates that is averaged, in (0, 1].
     flatten : float, default 0.0
-        Share of the budget of training, in [0, 1), for the mean of all rows, as of `GradientDescent`. 0: none.
+        Share of the budget of training, in [0, 1), for the mean of all rows, as in `GradientDescent`. 0: none.
 
     Raises
     ------
@@ -289,8 +288,9 @@ class PoissonSGD(BatchLearner):
 
     Notes
     -----
-    Both adjacencies. Prefer it to `FixedBatchSGD`: its account is smaller. The probability used is the least k/2^64 at or
-    above b/n, and it is what the account is computed for. Proofs: docs/proofs/stochastic.md, docs/proofs/subsampling.md.
+    It is for both adjacencies. Prefer it to `FixedBatchSGD`, because it costs less. The probability that is used is
+    the smallest k/2^64 at or above b/n, and the account is computed for it. Proofs: docs/proofs/stochastic.md,
+    docs/proofs/subsampling.md.
 
     Examples
     --------
@@ -355,7 +355,7 @@ class FixedBatchSGD(FixedBatches, BatchLearner):
     loss : Loss
         One of `prepriv.learners`.
     batch_size : int, default 256
-        b; a noisy sum is divided by it. At most n.
+        b, at most n. Noisy sums are divided by it.
     steps : int, default 1000
         How many noisy batches there are.
     learning_rate : float, default 1.0
@@ -363,25 +363,25 @@ class FixedBatchSGD(FixedBatches, BatchLearner):
     clip_norm : float, default 1.0
         Bound on one record's gradient.
     weight_bound : float, default inf
-        Radius of the ball every gradient is taken in; needed wherever a step is paid for by sensitivity.
+        Radius of the ball in which every gradient is taken. It is needed if a step is paid for by sensitivity.
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
     momentum : float, default 0.0
-        Nesterov's, in [0, 1).
+        Nesterov momentum, in [0, 1).
     average : float, default 0.5
         The last share of the iterates that is averaged, in (0, 1].
     flatten : float, default 0.0
-        Share of the budget of training, in [0, 1), for the mean of all rows, as of `GradientDescent`. 0: none.
+        Share of the budget of training, in [0, 1), for the mean of all rows, as in `GradientDescent`. 0: none.
 
     Raises
     ------
     ValueError
-        For a setting out of range; when it is priced, under add-or-remove-one.
+        For a setting out of range. When it is priced: under add-or-remove-one.
 
     Notes
     -----
-    Replace-one only: n is public. Shuffling and cutting into batches is another sampler and has no account here. Proof:
-    docs/proofs/stochastic.md.
+    Replace-one only, because n is public there. Shuffling the records and cutting them into batches is another
+    sampler, which has no account here. Proof: docs/proofs/stochastic.md.
 
     Examples
     --------

@@ -59,12 +59,12 @@ class SufficientStatistics(Learner):
     loss : SquaredError, default SquaredError()
         The only loss it takes.
     ridge : float, default 0.4
-        In units of the largest eigenvalue that noise alone is expected to have.
+        The penalty, in units of the largest eigenvalue that noise alone is expected to have.
     bias : float, default 1.0
-        Value of the appended bias feature; it counts in the norm of a row.
+        Value of the appended bias feature. It counts in the norm of a row.
     longest : float, default inf
-        Norm, bias feature included, that sets the noise: a record longer than that weighs less instead (its row and its
-        target alike, so that a linear truth stays what it is).
+        The row norm, bias feature included, for which the noise is set. A longer record gets less weight. Its row and
+        its target are scaled alike, so that a linear relation stays the same.
 
     Raises
     ------
@@ -106,19 +106,20 @@ class SufficientStatistics(Learner):
         return f"one sum of products over all {n} records"
 
     def clip(self, radius: float) -> float:
-        """Norm of one record's products: ‖x‖·‖(x, T y)‖, scaled down to √2 T² where it is more."""
+        """Norm of one record's products, ‖x‖·‖(x, T y)‖, scaled down to √2 T² if it is larger."""
         norm = self.scale(radius)
         return norm * math.hypot(norm, norm) * UP
 
     def scale(self, radius: float) -> float:
-        """T: what a target is multiplied by, and the norm up to which rows weigh the same."""
+        """T: the factor of the target, and the norm up to which all rows have the same weight."""
         return min(self.longest, self.row_norm(radius))
 
     def unit(self, setting: Setting) -> float:
         """How far the sum moves between neighbours: √4.5 T² for a record replaced, √2 T² for one added or removed.
 
-        A moved row moves its products by at most R + √(R² + T²) times its way, R the norm of rows; a dropped row is one removed. The mean of a
-        unit's rows lies between theirs, but for what is cut off each (docs/proofs/units.md).
+        A row that moves changes its products by at most R + √(R² + T²) times its distance, where R is the norm of
+        rows. A dropped row counts as removed. The mean of a unit's rows lies between theirs, except for what is cut
+        off each (docs/proofs/units.md).
         """
         clip, norm, scale = (of(setting.radius) for of in (self.clip, self.row_norm, self.scale))
         if setting.d > LARGEST_D:

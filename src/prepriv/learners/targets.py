@@ -71,7 +71,7 @@ class SquaredError(TargetLoss):
 
     Notes
     -----
-    It takes no parameters. A target y lies in [-1, 1] about the middle of its declared bounds; a score is a prediction on
+    It takes no parameters. A target y is scaled to [-1, 1] by its declared bounds, and a score is a prediction on
     that scale. Constants: docs/proofs/regression.md.
 
     Examples
@@ -103,12 +103,13 @@ class SquaredError(TargetLoss):
 
 @dataclass(frozen=True)
 class Huber(TargetLoss):
-    """Half the squared error for small errors, linear beyond: outliers pull with a bounded force.
+    """Half the squared error for small errors, and linear for larger ones, so that outliers have a bounded influence.
 
     Parameters
     ----------
     width : float, default 0.25
-        In half widths of the declared bounds, in [1e-6, 4]: ½e² for an error |e| ≤ width, width(|e| − width/2) beyond.
+        In [1e-6, 4], in units of half the width of the declared bounds. The loss is ½e² for an error |e| ≤ width, and
+        width(|e| − width/2) beyond.
 
     Raises
     ------
@@ -155,7 +156,7 @@ class Huber(TargetLoss):
 
 @dataclass(frozen=True)
 class Quantile(TargetLoss):
-    """The pinball loss, whose scores are quantiles: level·(y − score) below the target, (1 − level)·(score − y) above.
+    """The pinball loss, whose scores are quantiles: level·(y − score) if the score is below the target, (1 − level)·(score − y) above.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ class Quantile(TargetLoss):
 
     Notes
     -----
-    Its gradient jumps, so µ and β are infinite: moved rows are paid for by their number. Constants:
+    Its gradient jumps, so µ and β are infinite. The cost of moved rows then depends on their number. Constants:
     docs/proofs/regression.md.
 
     Examples

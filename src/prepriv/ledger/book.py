@@ -20,9 +20,9 @@ _LOOKS_HASHED = re.compile(r"[0-9a-fA-F]{32,}")
 
 
 class Ledger:
-    """The privacy budget of one declared data set, kept in one file, or on one server, that only grows.
+    """The privacy budget of one declared data set. It is kept in one file or on one server, and rows are only added.
 
-    `Ledger.create` makes one and `Ledger.open` opens one; estimators take its path or URL as `ledger=`.
+    `Ledger.create` makes one, and `Ledger.open` opens one. Estimators take its path or URL as `ledger=`.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class Ledger:
 
     Notes
     -----
-    Whatever is released under charges of this ledger satisfies the cap, even when each plan is chosen after
-    seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping and not a
-    guarantee of its own: stopping at a total picked from the outputs is not covered by that total.
+    Everything that is released under charges of this ledger satisfies the cap, even if each plan is chosen after
+    seeing what earlier plans released (docs/proofs/ledger.md). The running total is bookkeeping, not a guarantee of
+    its own: if you stop at a total that was chosen by looking at outputs, that total is not a valid claim.
 
-    A plan is charged once, in full, before a record is read: an early stop, an abort or an error after
-    that gives nothing back. The object is safe to share between threads, and forked processes.
+    A plan is charged once, in full, before a record is read. An early stop, an abort or an error after that gives
+    nothing back. Threads and forked processes can share the object safely.
 
     Examples
     --------
@@ -71,15 +71,15 @@ class Ledger:
         periods: str = "",
         timeout: float = 10.0,
     ) -> Ledger:
-        """Create the ledger of a data set; cap, unit and adjacency can never be changed.
+        """Create the ledger of a data set. Its cap, unit and adjacency can never be changed.
 
         Parameters
         ----------
         path : path or URL
-            A file that does not exist, on a local disk; or a place on a server, as in `open`.
+            A file on a local disk that does not exist yet, or a place on a server, as in `open`.
         dataset_id : str
-            A declared name, 1 to 200 printable characters. Never a hash of the data: that would tell anyone who holds a
-            candidate data set whether it is this one.
+            A declared name, 1 to 200 printable characters. Do not use a hash of the data: it would tell anyone who
+            has a candidate data set whether it is this one.
         epsilon, delta : number, optional
             The cap in unit "basic".
         mu : number, optional
@@ -87,16 +87,16 @@ class Ledger:
         rho : number, optional
             The cap in unit "zcdp".
         unit : {"basic", "zcdp", "gdp"}, default "basic"
-            "basic" sums epsilon and delta and is capped by both; "zcdp" sums rho; "gdp" sums mu^2 and is capped by mu. The
-            cap is rounded down to the ledger's quantum (currency.py).
+            "basic" adds up epsilon and delta, and both have a cap. "zcdp" adds up rho. "gdp" adds up mu^2, and its
+            cap is given as mu. The cap is rounded down to the ledger's quantum (currency.py).
         adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
             The neighbours that every charge must refer to.
         periods : str, default ""
-            "month of `COLUMN`" or "year of `COLUMN`": each month or year by this column of dates has the whole cap, and a
-            charge names those whose rows it reads. Under "add-or-remove-one" only: a record that is replaced could move
-            to another period. Empty: the data set has one budget.
+            "month of `COLUMN`" or "year of `COLUMN`": each month or year, by this column of dates, has the whole cap,
+            and a charge names the periods whose rows it reads. Only under "add-or-remove-one", because a replaced
+            record could move to another period. Empty: the data set has one budget.
         timeout : float, default 10.0
-            Seconds to wait for other processes.
+            How many seconds to wait for other processes.
 
         Returns
         -------
@@ -128,10 +128,10 @@ class Ledger:
         Parameters
         ----------
         path : path or URL
-            Of a file, or "postgresql://user@host/database?ledger=NAME" (needs `prepriv[postgres]`): one database can hold
-            many ledgers; NAME, of a-z 0-9 _, is "ledger" if it is not given.
+            A file, or "postgresql://user@host/database?ledger=NAME" (needs `prepriv[postgres]`). One database can
+            hold many ledgers. NAME consists of a-z, 0-9 and _, and is "ledger" if it is not given.
         timeout : float, default 10.0
-            Seconds to wait for other processes.
+            How many seconds to wait for other processes.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Ledger:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self._store.name
 
     @property
@@ -164,23 +164,23 @@ class Ledger:
 
     @property
     def cap(self) -> Amount:
-        """What everything released through this ledger costs together, at most."""
+        """The most that everything released through this ledger may cost together."""
         return currency.amount_of(self.header.unit, self.header.cap)
 
     @property
     def booked(self) -> currency.Quanta:
-        """What was charged, exactly; ValueError in a ledger by periods. Raises as `charge` does."""
+        """What was charged, exactly. ValueError in a ledger by periods. Other errors as in `charge`."""
         return self.booked_of("")
 
     def booked_of(self, period: str) -> currency.Quanta:
-        """What was charged to one period, exactly. Raises as `charge` does."""
+        """What was charged to one period, exactly. Errors as in `charge`."""
         self._check_period(period)
         with self._store.transaction(write=False) as db:
             tail = self._catch_up(db)
             return sql_rows.spent_before(db, period, tail.sequence + 1) if period else tail.spent
 
     def remaining(self, period: str = "") -> Amount:
-        """What can still be charged, by periods to this one. Raises as `charge` does."""
+        """What can still be charged; in a ledger by periods, to this period. Errors as in `charge`."""
         cap, spent = self.header.cap, self.booked_of(period)
         return currency.amount_of(
             self.header.unit, currency.Quanta(cap.main - spent.main, cap.delta - spent.delta)
@@ -200,38 +200,39 @@ class Ledger:
         scheme: str = "",
         periods: Iterable[str] = (),
     ) -> Charge:
-        """Book the whole cost of a plan; the charge is on disk when this returns. Only then open the data.
+        """Book the whole cost of a plan. The charge is on disk when this returns. Read the data only after that.
 
         Parameters
         ----------
         plan_uid : str
-            This run of the plan, 1 to 128 of A-Z a-z 0-9 . _ - ; a retry is a new uid and is charged.
+            A name for this run of the plan, 1 to 128 characters of A-Z a-z 0-9 . _ - A retry needs a new uid and is
+            charged again.
         plan_hash : str
             SHA-256 of the frozen plan, 64 lower-case hexadecimal digits.
         adjacency : str
-            The one under which the amounts hold; must be the ledger's.
+            The adjacency under which the amounts hold. It must be that of the ledger.
         epsilon, delta, mu, rho : number, optional
-            What the plan's proof gives before any data is read. Those of the ledger's unit must be there and are booked,
-            rounded up; the others are not counted.
+            What the plan costs by its proof, known before any data is read. The amounts of the ledger's unit must be
+            given and are booked, rounded up. The others are not counted.
         note : str, default ""
-            At most 200 printable characters, written before a record is read, so never about it. One that begins
-            with "one `COLUMN`: " says that the amounts are of a unit of several rows; such amounts, and those of one
-            record, do not add: all charges of a ledger are of the same.
+            At most 200 printable characters, written before a record is read, so never about the data. A note that
+            begins with "one `COLUMN`: " says that the amounts are for a unit of several rows. Amounts for units and
+            for records do not add up, so all charges of a ledger must be of one kind.
         scheme : str, default ""
-            What `periods` are of; must be the ledger's (`Header.periods`).
+            Which kind of periods these are. It must be that of the ledger (`Header.periods`).
         periods : iterable of str, default ()
-            In a ledger by periods those whose rows the plan reads, and no other row: the whole cost is booked on each, or
-            on none. Empty otherwise.
+            In a ledger by periods: the periods whose rows the plan reads, and it must read no other row. The whole
+            cost is booked on each of them, or on none. Empty otherwise.
 
         Returns
         -------
         Charge
-            The number of its (last) row and the head of the chain after it.
+            The number of its (last) row, and the head of the chain after it.
 
         Raises
         ------
         ValueError
-            For bad input. Nothing was written; likewise for the next two.
+            For bad input. Nothing was written. The same holds for the next two.
         BudgetExceeded
             If it does not fit.
         PlanRefused
@@ -276,14 +277,14 @@ class Ledger:
         return Charge(entry.sequence, entry.head)
 
     def confirm(self, plan_uid: str, plan_hash: str) -> Charge:
-        """Give the committed charge of this very plan: ask right before a record is read.
+        """Give the committed charge of exactly this plan. Call it right before a record is read.
 
         Parameters
         ----------
         plan_uid : str
-            Of the charge.
+            The uid of the charge.
         plan_hash : str
-            Of the plan that is about to run.
+            The hash of the plan that is about to run.
 
         Returns
         -------
@@ -294,7 +295,7 @@ class Ledger:
         ValueError
             For a malformed uid or hash.
         PlanRefused
-            If there is no charge, or one for another plan hash, or the run was released already.
+            If there is no charge, if it is for another plan hash, or if the run was released already.
         LedgerUnavailable, LedgerCorrupt
             As in `charge`.
         """
@@ -310,21 +311,21 @@ class Ledger:
         return Charge(rows[-1].sequence, rows[-1].head, most)
 
     def released(self, plan_uid: str, artifact_sha256: str) -> None:
-        """Record that the artifact of a charged plan is published (after it is durably in place).
+        """Record that the artifact of a charged plan is published. Call it after the artifact is safely in place.
 
         Parameters
         ----------
         plan_uid : str
-            Of the charge.
+            The uid of the charge.
         artifact_sha256 : str
-            Of the artifact's public bytes, 64 lower-case hexadecimal digits.
+            The SHA-256 of the artifact's public bytes, 64 lower-case hexadecimal digits.
 
         Raises
         ------
         ValueError
             For a malformed uid or hash.
         PlanRefused
-            If the plan was not charged, or released before.
+            If the plan was not charged, or was released before.
         LedgerUnavailable, LedgerCorrupt
             As in `charge`.
         """
@@ -354,7 +355,7 @@ class Ledger:
         return inspection.entries
 
     def verify(self, receipts: Iterable[Charge] = ()) -> list[str]:
-        """`verify_file` on this ledger, from whose past what this object has seen must not be missing."""
+        """`verify_file` on this ledger. In addition, everything that this object has seen of the ledger before must still be there."""
         seen = self._tail
         return verify(self._store, (*receipts, Charge(seen.sequence, seen.head)))
 

@@ -63,8 +63,8 @@ class Amount:
 
     Notes
     -----
-    The floats are rounded down to numbers that the ledger counts as at most the exact amount, so a charge
-    of exactly what `Ledger.remaining()` says is granted.
+    The floats are rounded down so that the ledger never counts them as more than the exact amount. So a charge of
+    exactly what `Ledger.remaining()` says is granted.
 
     Examples
     --------

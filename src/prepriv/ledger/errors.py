@@ -10,8 +10,9 @@ from prepriv._text import printable
 class LedgerError(Exception):
     """No charge was granted; no record may be read.
 
-    After `LedgerUnavailable` from a failed write the charge may still have reached the disk: it then
-    counts, and the plan has to be charged again under a new uid. The error is never the other way round.
+    After `LedgerUnavailable` from a failed write, the charge may have reached the disk all the same. It then counts,
+    and the plan has to be charged again under a new uid. The opposite cannot happen: a charge that was granted is
+    always on disk.
     """
 
     exit_code: ClassVar[int] = 1
@@ -21,7 +22,7 @@ class LedgerError(Exception):
 
 
 class BudgetExceeded(LedgerError):
-    """A LedgerError: the charge does not fit under the cap; nothing was written."""
+    """A LedgerError: the charge does not fit under the cap. Nothing was written."""
 
     exit_code: ClassVar[int] = 3
 
@@ -33,19 +34,19 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerCorrupt(LedgerError):
-    """The file contradicts itself or what was read from it before: damaged, edited or rolled back."""
+    """The file contradicts itself, or what was read from it before. It was damaged, edited or rolled back."""
 
     exit_code: ClassVar[int] = 5
 
 
 class PlanRefused(LedgerError):
-    """The plan may not do this: uid charged already, never charged, or charged for another plan hash."""
+    """The plan may not run: its uid was charged before, was never charged, or was charged for another plan hash."""
 
     exit_code: ClassVar[int] = 6
 
 
 class NotNoted(Exception):
-    """What was paid for is written, and its hash could not be noted in the ledger: no `LedgerError`, since the charge stays."""
+    """What was paid for is written, but its hash could not be noted in the ledger. It is not a `LedgerError`, because the charge stays."""
 
     exit_code: ClassVar[int] = 70
 

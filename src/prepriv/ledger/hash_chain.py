@@ -49,9 +49,9 @@ class Header:
     unit : {"basic", "zcdp", "gdp"}
         What is added up.
     cap : Quanta
-        What everything costs together, at most; by periods, what each period costs.
+        The most that everything may cost together, or with periods, the most that each period may cost.
     periods : str, default ""
-        Which periods have a budget each, as in "month of `visited`"; empty where the data set has one budget.
+        Which periods have their own budgets, as in "month of `visited`". Empty: the data set has one budget.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Header:
         )
 
     def has(self, period: str) -> bool:
-        """Whether this is the name of one of its periods: "2026-11" of a month, "2026" of a year, "" without periods."""
+        """Whether this is the name of one of its periods: "2026-11" for a month, "2026" for a year, "" without periods."""
         length = {"month": 7, "year": 4}.get(self.periods.partition(" ")[0], 0)
         return len(period) == length and not malformed({"period": period})
 
@@ -94,21 +94,24 @@ def condition_note(
     unit: str | None = None,
     note: str = "",
 ) -> str:
-    """Make the note of a charge whose cost rests on declared conditions, at most 200 characters.
+    """Make the note, of at most 200 characters, of a charge whose cost rests on declared conditions.
 
     Parameters
     ----------
     conditions : sequence of str
-        As many whole ones as fit are said, and how many more there are: half a sentence could say less than was meant.
+        The conditions. As many whole ones as fit are written, and how many more there are. Half a condition could say
+        less than was meant.
     remarks : sequence of str, default ()
-        On the claim: after the conditions as far as they fit, or that there are some.
+        Remarks on the claim. They come after the conditions if they fit. Otherwise the note says that there are some.
     what : str, default ""
-        What was charged, in front of them: a list with commas, of which as many whole parts stay as fit in 90 characters.
+        What was charged: a list with commas, in front of the conditions. As many whole parts are kept as fit into 90
+        characters.
     unit : str, optional
-        The column that says whose row it is, where the cost is of units (`whose`): it stands in front of all, in full, and
-        takes its part of the 90. None: the cost is of records.
+        The column that says whose row it is, if the cost is for units (`whose`). It comes first, in full, and counts
+        towards the 90 characters. None: the cost is for records.
     note : str, default ""
-        A person's note (`Noted`), in front of `what`. It is cut before the first part of `what` is, by which a charge is recognised.
+        A person's note (`Noted`), in front of `what`. It is shortened before the first part of `what` is, because
+        that part identifies a charge.
 
     Returns
     -------
@@ -167,24 +170,25 @@ class Entry:
     sequence : int
         Its number, from 1.
     kind : {"charged", "released"}
-        "charged": plan_uid may open the data; "released": artifact was published.
+        "charged": the run plan_uid may read the data. "released": artifact was published.
     plan_uid : str
-        The run of the plan.
+        Which run of the plan it is.
     plan_hash : str
         SHA-256 of the plan.
     cost, spent : Quanta
-        Of this row, and the total after it, in quanta of the ledger's unit (currency.py).
+        The cost of this row, and the total after it, in quanta of the ledger's unit (currency.py).
     artifact : str
         SHA-256 of what was published.
     note : str
-        What was charged, and on which conditions.
+        What was charged, and under which conditions.
     previous, head : str
-        The chain's head before and after the row.
+        The head of the hash chain before and after the row.
     day : str
-        The UTC date on which a charge was booked; a release carries its predecessor's date, since the time between the
-        two is the run time, which can depend on the data.
+        The UTC date on which a charge was booked. A release has the date of the row before it, because the time
+        between the two is the run time, which can depend on the data.
     period : str, default ""
-        In a ledger by periods the one that is charged: a charge of several is as many rows, of one plan_uid.
+        In a ledger by periods: the period that is charged. A charge of several periods is one row per period, all
+        with the same plan_uid.
 
     Examples
     --------
@@ -215,7 +219,7 @@ class Entry:
         return any(part.startswith(_CONDITIONS) for part in self.note.split(_BEHIND))
 
     def digest(self) -> str:
-        """What `head` must be."""
+        """The hash that `head` must be."""
         return _digest(
             self.previous,
             self.sequence,

@@ -12,14 +12,15 @@ MOST_NOTE = 60  # characters
 
 @dataclass(frozen=True)
 class Noted(os.PathLike[str]):
-    """The path or URL of a ledger, and a note that stands in front of each charge made through it, in `ledger show`.
+    """The path or URL of a ledger, with a note that `ledger show` prints in front of each charge made through it.
 
     Parameters
     ----------
     path : path or URL
-        Of the ledger.
+        The path or URL of the ledger.
     note : str
-        1 to 60 printable characters without a comma, a backtick or a |, never about what the data hold.
+        The note: 1 to 60 printable characters without a comma, a backtick or a |. It must not say anything about the
+        data.
 
     Raises
     ------
@@ -28,7 +29,7 @@ class Noted(os.PathLike[str]):
 
     Notes
     -----
-    Estimators, functions and the command line (`--note`) take it as `ledger`; clones keep it.
+    Estimators and functions take it as `ledger`, and clones keep it. On the command line it is `--note`.
 
     Examples
     --------

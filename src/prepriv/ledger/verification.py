@@ -26,10 +26,10 @@ class Charge:
     sequence : int
         The row's number.
     head : str
-        The chain's head after it, a SHA-256.
+        The head of the hash chain after it, a SHA-256.
     total : Quanta
-        Of `Ledger.confirm`: all that was charged up to and with this charge, in quanta of the ledger's unit; in a ledger by periods
-        that of the period with the most. Else 0.
+        From `Ledger.confirm`: everything that was charged up to and including this charge, in quanta of the ledger's
+        unit. In a ledger by periods, that of the period with the most. Otherwise 0.
 
     Examples
     --------
@@ -56,20 +56,20 @@ class Inspection:
 def verify_file(
     path: str | os.PathLike[str], receipts: Iterable[Charge] = (), *, timeout: float = 10.0
 ) -> list[str]:
-    """Check a ledger; an empty list means that all is well.
+    """Check a ledger. An empty list means that nothing is wrong.
 
-    Recomputes: SQLite's own integrity check, format and triggers, the hash chain from the header on, the
-    sequence, totals and caps, releases against charges; and that every text is one that a charge takes.
+    It checks SQLite's own integrity, format and triggers, the hash chain from the header on, the sequence, totals and
+    caps, releases against charges, and that a charge could have written every text.
 
     Parameters
     ----------
     path : path or URL
-        Of a file, or postgresql://... (`Ledger.open`).
+        A file, or postgresql://... (`Ledger.open`).
     receipts : iterable of Charge, default ()
-        (sequence, head) pairs from artifacts. A ledger restored from an older copy, or rewritten from scratch, is
-        consistent in itself; only what was published since can tell.
+        (sequence, head) pairs from artifacts. A ledger that was restored from an older copy, or rewritten from
+        scratch, is consistent by itself. Only what was published since then can show it.
     timeout : float, default 10.0
-        Seconds to wait for other processes.
+        How many seconds to wait for other processes.
 
     Returns
     -------

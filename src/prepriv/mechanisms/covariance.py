@@ -27,9 +27,9 @@ _LARGEST_D = 16_000  # up to here a float norm is off by less than that; the mat
 
 @dataclass(frozen=True)
 class Apart:
-    """What earlier steps may have done to the common rows of neighbours (preprocessing.base.RowShift).
+    """How far earlier steps may have moved the common rows of neighbours (preprocessing.base.RowShift).
 
-    total_shift: sum of the distances, in the units of the rows; rows_moved, rows_dropped: how many.
+    total_shift: sum of the distances, in the units of the rows. rows_moved, rows_dropped: how many rows.
     """
 
     total_shift: float = 0.0
@@ -84,12 +84,12 @@ def private_second_moment(
 ) -> NDArray[np.float64]:
     """(1/n) sum x x^T with noise, symmetric, (d, d); it may have negative eigenvalues.
 
-    rows: blocks (b, d); rows longer than `radius` are pulled back to it, rows that are not finite count as
-    zero. n: declared. One record moves the sum by at most radius^2 in Frobenius norm, one replaced by sqrt2
-    radius^2, and apart is what earlier steps did to the common rows. The release is (1 / noise_multiplier)-GDP.
-    Cost: one product of integers, n d^2, and a few times d^2 numbers of memory. For centred rows it is the
-    covariance. The session draws it and writes it down under `name`; adjacency: what neighbours are. ValueError where sum
-    and noise might not fit into 64 bits.
+    rows: blocks (b, d). Rows longer than `radius` are pulled back to it, and rows that are not finite count as zero.
+    n: the declared number of records. A record that is added or removed moves the sum by at most radius^2 in
+    Frobenius norm, a replaced one by sqrt2 radius^2. apart: what earlier steps did to the common rows. adjacency:
+    what neighbours are. The release is (1 / noise_multiplier)-GDP. It takes n d^2 integer products, and memory for a
+    few times d^2 numbers. For centred rows it is the covariance. The session draws it and records it under `name`.
+    ValueError if sum and noise might not fit into 64 bits.
     """
     integer("n", n)
     number("radius", radius, above=0.0)

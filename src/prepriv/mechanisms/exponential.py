@@ -31,7 +31,8 @@ _RESERVE = Fraction(1, 2**30)  # share of epsilon kept for all rounding
 class Scores:
     """The private values of an exponential mechanism, as `ExponentialMechanism.choose` takes them.
 
-    values: int64, (m,). copies: of each candidate, int64, (m,); the set of all copies depends on no record.
+    values: the scores, int64, (m,). copies: how many of each candidate, int64, (m,). The set of all copies must not
+    depend on any record.
     """
 
     values: NDArray[np.int64]
@@ -43,7 +44,7 @@ class Scores:
         return cls(values, np.ones(len(values), dtype=np.int64))
 
     def place(self, number: int) -> tuple[int, int]:
-        """(candidate, which of its copies) of a number among all copies in order."""
+        """(candidate, copy) for a number among all copies in order."""
         ends = np.cumsum(self.copies)
         candidate = int(np.searchsorted(ends, number, side="right"))
         return candidate, number - int(ends[candidate] - self.copies[candidate])
@@ -53,13 +54,12 @@ class Scores:
 class ExponentialMechanism(Mechanism):
     """Chooses candidate i with probability in proportion to exp(epsilon * score_i / score_range).
 
-    score_range: a positive integer R such that between neighbouring data sets the changes of all scores lie
-    in an interval of length R: twice the sensitivity of a single score, or once, if one record moves all
-    scores in the same direction. The choice then has epsilon-bounded range (so it is epsilon-DP and
-    `mu`-GDP), all rounding included. A better answer than noise on every score when only the best candidate
-    is wanted.
+    score_range: a positive integer R. Between neighbouring data sets the changes of all scores must lie in an
+    interval of length R. That is twice the sensitivity of a single score, or once if one record moves all scores in
+    the same direction. The choice then has epsilon-bounded range (so it is epsilon-DP and `mu`-GDP), with all
+    rounding included. If only the best candidate is wanted, this is better than noise on every score.
 
-    Raises ValueError for an epsilon outside 2^-20..100 or a range that is not a whole number. docs/proofs/exponential.md.
+    ValueError for an epsilon outside 2^-20 to 100, or a range that is not a whole number. docs/proofs/exponential.md.
 
     >>> mechanism = ExponentialMechanism(epsilon=2.0, score_range=2)
     >>> mechanism.choose(np.array([10, 30, 29]), NoiseSource.for_tests(1))[0]
@@ -80,12 +80,12 @@ class ExponentialMechanism(Mechanism):
 
     @property
     def mu(self) -> float:
-        """The mechanism is mu-GDP (rounded up); tight among Gaussian curves."""
+        """The mechanism is mu-GDP with this mu: the smallest one that holds, rounded up."""
         return bounded_range_mu(self.epsilon)
 
     @property
     def tradeoff(self) -> TradeoffFunction:
-        """Its trade-off function: the exact curve of bounded range."""
+        """Its trade-off function: the exact curve for bounded range."""
         return BoundedRange(float(self.epsilon))
 
     @property
@@ -97,12 +97,12 @@ class ExponentialMechanism(Mechanism):
         return self.score_range
 
     def perform(self, exact: Scores, source: NoiseSource) -> int:
-        """The number, among all copies in order, of the candidate that is chosen."""
+        """The number of the chosen candidate among all copies, in order."""
         i, j = self.choose(exact.values, source, counts=exact.copies)
         return int(exact.copies[:i].sum()) + j
 
     def noiseless(self, exact: Scores) -> int:
-        """The middle copy of the first of the best."""
+        """The middle copy of the first candidate with the best score."""
         there = exact.copies > 0
         best = int(np.flatnonzero(there & (exact.values == exact.values[there].max()))[0])
         return int(exact.copies[:best].sum()) + (int(exact.copies[best]) - 1) // 2
@@ -111,7 +111,7 @@ class ExponentialMechanism(Mechanism):
         return Scores(exact.values.copy(), exact.copies.copy())
 
     def moved_squared(self, one: Scores, two: Scores) -> int:
-        """How far apart the movements of two candidates' scores are, squared."""
+        """The square of the largest difference between the movements of two candidates' scores."""
         # Scores are compared wherever a group of either data set ends: candidates are public, groups are not.
         ends = [np.cumsum(scores.copies) for scores in (one, two)]
         last = np.union1d(*ends) - 1
@@ -126,12 +126,12 @@ class ExponentialMechanism(Mechanism):
         *,
         counts: NDArray[np.int64] | None = None,
     ) -> tuple[int, int]:
-        """(i, j): candidate i, and which of its counts[i] equally scored copies, 0 <= j < counts[i].
+        """(i, j): candidate i, and copy j of its counts[i] copies with the same score, 0 <= j < counts[i].
 
-        scores: int64, shape (m,). counts: int64, shape (m,), at least 0 and below 2^62 in total (default:
-        one copy each); the privacy claim is about the copies as candidates, so the counts may depend on the
-        data if the set of all copies does not. Draws a fixed number of words. Raises ValueError for other
-        shapes or types, or if there is no copy at all.
+        scores: int64, shape (m,). counts: int64, shape (m,), at least 0 and below 2^62 in total (default: one copy
+        each). The privacy claim treats the copies as candidates. So the counts may depend on the data if the set of
+        all copies does not. It draws a fixed number of random words. ValueError for other shapes or types, or if
+        there is no copy at all.
         """
         shortfall, copies = _candidates(scores, counts)
         weights = self._weights(np.unique(shortfall))

@@ -18,11 +18,12 @@ RELEASE_BITS = 20  # the integer sensitivity a release is coarsened to: the nois
 
 @dataclass(frozen=True)
 class GaussianSum(Mechanism):
-    """(sum + Gaussian noise) * 2^exponent, of an exact integer sum of any shape.
+    """(sum + Gaussian noise) * 2^exponent, for an exact integer sum of any shape.
 
-    sensitivity: how far the sum moves between neighbours, at most (L2, grid steps). noise_multiplier: the noise's deviation
-    over it; 0: none. exponent: of the grid step. largest: a declared bound on the absolute value of each coordinate; it and
-    the noise must stay below 2^62. coordinates: how many numbers the sum has; ValueError for a sum of another size.
+    sensitivity: the most that the sum moves between neighbours, in L2 norm and grid steps. noise_multiplier: the
+    standard deviation of the noise divided by the sensitivity; 0 means no noise. exponent: the grid step is
+    2^exponent. largest: a declared bound on the absolute value of each coordinate. It and the noise must stay below
+    2^62. coordinates: how many numbers the sum has. ValueError for a sum of another size.
     """
 
     sensitivity: int

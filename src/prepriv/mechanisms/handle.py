@@ -32,16 +32,16 @@ class NotCovered(ValueError):
 
 @dataclass(frozen=True)
 class Mechanisms:
-    """The mechanisms of one step, each with the noise that the whole share of the step pays for: it may ask one once.
+    """The mechanisms of one step. Each has the noise that the whole share of the step pays for, so the step may use one of them, once.
 
-    name: of the step. n, adjacency: declared. noise_multiplier: over the sensitivity, of the whole share. apart: what earlier steps did to the common rows.
-    l2_sensitivity: what the step says its one sum can move by, in the units of the rows it sums. stated: whether the
-    step says so itself; if not, no sum is given that can move further. session: one that
-    counts (`session.Metered`): a release beyond the share raises `SpentError` before anything is drawn. rows: the rows as
-    they reach the step, the very object that the step is handed; plain: how far their own sum can move. _records: how many
-    they are, and _labels: the class index of each, which are private.
-    Rows are blocks of floats (b, dim) that can be read again and again, one row per record: a row of zeros for a record that
-    does not count.
+    name: the name of the step. n, adjacency: as declared. noise_multiplier: the standard deviation of the noise over
+    the sensitivity, for the whole share. apart: what earlier steps did to the common rows. l2_sensitivity: how far
+    the step says that its one sum can move, in the units of the rows that it sums. stated: whether the step says so
+    itself. If not, a sum that can move further is refused. session: a session that counts (`session.Metered`). A
+    release beyond the share raises `SpentError` before anything is drawn. rows: the rows as they reach the step, the
+    same object that the step is given. plain: how far their own sum can move. _records: how many rows there are.
+    _labels: the class index of each. Both are private. Rows are blocks of floats (b, dim), which can be read any
+    number of times, with one row per record. A record that does not count is a row of zeros.
     """
 
     name: str
@@ -59,15 +59,15 @@ class Mechanisms:
 
     @classmethod
     def exact(cls, name: str, rows: _Rows, labels: NDArray[np.integer[Any]]) -> Mechanisms:
-        """Without noise and without limit: for rows that need no protection, made up or of an audit."""
+        """Without noise and without limit, for rows that need no protection: made-up rows, or those of an audit."""
         n = len(labels)
         return cls(name, n, "replace-one", Apart(), 0.0, True, 0.0, ExactSession(), rows, math.inf, n, labels)
 
     def sum(self, rows: _Rows, *, dim: int, radius: float) -> Floats:
-        """The noisy sum of rows (b, dim), (dim,). A row longer than radius is pulled back to it.
+        """The noisy sum, (dim,), of rows given in blocks (b, dim). A row longer than radius is pulled back to it.
 
-        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it of rows that it
-        made, or if there are not as many rows as records.
+        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states a bound for
+        rows that it made. Also if there are not as many rows as records.
         """
         if rows is self.rows:
             needed = self._check_plain(radius)
@@ -88,10 +88,12 @@ class Mechanisms:
         )
 
     def second_moment(self, rows: _Rows, *, d: int, radius: float) -> Floats:
-        """(1/n) times the noisy sum of x x^T over rows (b, d), (d, d), symmetric. A longer row is pulled back to radius.
+        """(1/n) times the noisy sum of x x^T over the rows, (d, d), symmetric.
 
-        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states it, or by more
-        than the noise of this mechanism is for, or if there are not as many rows as records.
+        Rows come in blocks (b, d). A row longer than radius is pulled back to it.
+
+        NotCovered if one record can move that sum by more than `l2_sensitivity`, unless the step states a bound. Also
+        if it can move further than the noise of this mechanism covers, or if there are not as many rows as records.
         """
         grid, steps = second_moment_grid(radius, self.n, d, self.adjacency, self.noise_multiplier, self.apart)
         needed = self.l2_sensitivity if self.stated else 0.0  # of the rows themselves: what the noise is for
@@ -117,7 +119,7 @@ class Mechanisms:
         )
 
     def mean(self, rows: _Rows, *, d: int, radius: float, precision: float | None = None) -> Floats:
-        """The instance-optimal mean of rows (b, d), (d,) (`instance_optimal_mean`): for rows that no step has moved."""
+        """The instance-optimal mean, (d,), of rows given in blocks (b, d) (`instance_optimal_mean`). For rows that no step has moved."""
         self._need_untouched("an instance-optimal mean")
         return instance_optimal_mean(
             self._one_a_record(rows, d),
@@ -132,7 +134,7 @@ class Mechanisms:
         )
 
     def class_counts(self, classes: int) -> Floats:
-        """(classes,) noisy counts of the class indices of the records, also of dropped ones: no step changes a label."""
+        """Noisy counts of the records of each class, (classes,). Dropped records count, too, because no step changes a label."""
         if len(self._labels) != self._records:
             raise NotCovered(f"{self.name} counts classes, and the records come without labels here")
         return private_histogram(
@@ -146,10 +148,11 @@ class Mechanisms:
         )
 
     def threshold(self, values: Floats, *, upper: float, outliers: float | None = None) -> float:
-        """A number in (0, upper] that about `outliers` of the values (n,) exceed (`private_threshold`).
+        """A number in (0, upper] that about `outliers` of the values, (n,), exceed (`private_threshold`).
 
-        values: one per record, in [0, upper], of rows that no step has moved. outliers: None is 1 + (8 / epsilon) log n,
-        at most n / 2, epsilon that of the exponential mechanism its share buys (docs/proofs/dpsgd_f.md).
+        values: one per record, in [0, upper], from rows that no step has moved. outliers: None means 1 + (8 /
+        epsilon) log n, at most n / 2. Here epsilon is that of the exponential mechanism which the share buys
+        (docs/proofs/dpsgd_f.md).
         """
         self._need_untouched("a threshold")
         values = self.floats(values)
@@ -183,7 +186,7 @@ class Mechanisms:
             )
 
     def floats(self, values: Any) -> Floats:
-        """Numbers of any kind as the floats that mechanisms count in: squares of short ones overflow."""
+        """Numbers of any type as float64, in which mechanisms count. Squares of shorter floats would overflow."""
         array = np.asarray(values)
         if array.dtype.kind not in "biuf":
             raise NotCovered(f"{self.name} gives a mechanism something that is not an array of real numbers")

@@ -22,13 +22,13 @@ def private_histogram(
     noise_multiplier: float,
     session: Session,
 ) -> NDArray[np.float64]:
-    """Noisy counts of indices 0 <= i < bins, (bins,); a record with another index counts nowhere.
+    """Noisy counts of indices 0 <= i < bins, (bins,). A record with another index is not counted.
 
-    indices: (n',), integers, one per record. bins, n, adjacency: declared. The release is (1 / noise_multiplier)-GDP: one
-    record moves one count by one (L2 sensitivity 1), or, replaced, two of them (sqrt2). Counts may come out
-    negative and do not add up to n; rounding them up to zero afterwards is free. One release for all bins:
-    cheaper than a query each. The session draws it and writes it down under `name`. ValueError for other shapes or types, and
-    where counts and noise might not fit into 64 bits.
+    indices: integers, (n',), one per record. bins, n, adjacency: as declared. The release is (1 /
+    noise_multiplier)-GDP. A record that is added or removed moves one count by one (L2 sensitivity 1), a replaced
+    record two counts (sqrt2). Counts can be negative, and they do not add up to n. Rounding them up to zero
+    afterwards is free. One release for all bins is cheaper than one query per bin. The session draws it and records
+    it under `name`. ValueError for other shapes or types, and if counts and noise might not fit into 64 bits.
     """
     integer("bins", bins)
     integer("n", n)

@@ -31,7 +31,7 @@ _MOST_ROUNDS = 60
 
 @dataclass(frozen=True)
 class MeanShares:
-    """How the budget (mu squared) of an instance-optimal mean is split: center, distance, clipped mean.
+    """How the budget of an instance-optimal mean, in mu squared, is split: center, distance, clipped mean.
 
     Raises ValueError unless each is above 0 and they add up to 1.
     """

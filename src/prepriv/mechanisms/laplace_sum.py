@@ -15,10 +15,10 @@ from prepriv.mechanisms.noise import NoiseSource
 
 @dataclass(frozen=True)
 class LaplaceSum(Mechanism):
-    """An exact integer sum + discrete Laplace noise, whole numbers: epsilon-DP.
+    """An exact integer sum plus discrete Laplace noise: whole numbers, and epsilon-DP.
 
-    sensitivity: how far the sum moves between neighbours, at most (L1). largest: a declared bound on the absolute value of
-    each coordinate; it and the noise must stay below 2^62. coordinates: how many numbers the sum has.
+    sensitivity: the most that the sum moves between neighbours, in L1 norm. largest: a declared bound on the absolute
+    value of each coordinate. It and the noise must stay below 2^62. coordinates: how many numbers the sum has.
     """
 
     sensitivity: int

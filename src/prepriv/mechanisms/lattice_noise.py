@@ -33,17 +33,18 @@ def gaussian_sum_release(
     Parameters
     ----------
     sum_int64 : array of int64, any shape
-        The exact sum, which one neighbouring data set moves by at most `sensitivity_int` in L2 norm.
+        The exact sum. Between neighbouring data sets it moves by at most `sensitivity_int` in L2 norm.
     sensitivity_int : int
-        In grid steps.
+        The L2 sensitivity, in grid steps.
     noise_multiplier : float
-        s over the sensitivity, rounded up.
+        s divided by the sensitivity, rounded up.
     source : NoiseSource
         Where the noise comes from.
     exponent : int, default 0
         The grid step is 2^exponent.
     bits : int, default 64
-        A sum that stands for a residue modulo 2^bits alone (it was coarsened and may have wrapped before) is released as one.
+        With fewer bits, the sum stands for a residue modulo 2^bits alone, because it was coarsened and may have
+        wrapped before. It is released as such a residue.
 
     Returns
     -------
@@ -53,12 +54,13 @@ def gaussian_sum_release(
     Raises
     ------
     ValueError
-        Before any draw, if the noise multiplier is not positive and finite, or the noise is below 16 grid steps or above 2^50.
+        If the noise multiplier is not positive and finite, or the noise is below 16 grid steps or above 2^50. Nothing
+        is drawn.
 
     Notes
     -----
-    An overflow would wrap modulo 2^64, which is post-processing; a mechanism's `check` excludes it from public numbers. Proof:
-    docs/proofs/lattice.md.
+    An overflow would wrap modulo 2^64, which is post-processing. A mechanism's `check` excludes it by public numbers
+    alone. Proof: docs/proofs/lattice.md.
 
     Examples
     --------

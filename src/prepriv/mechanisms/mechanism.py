@@ -15,19 +15,19 @@ from prepriv.mechanisms.noise import NoiseSource
 
 @dataclass(frozen=True)
 class Cost:
-    """What one release takes of a budget, exactly.
+    """What one release takes from a budget, exactly.
 
     Parameters
     ----------
     mu_squared : Fraction
         The square of the parameter of Gaussian differential privacy. Squares of several releases add up.
     delta : Fraction, default 0
-        The chance that the release shows a value of one record alone.
+        The chance that the release shows a value that only one record has.
 
     Raises
     ------
     ValueError
-        For a number below 0, which would give back what other releases have spent, or a delta above 1.
+        For a number below 0, which would refund what other releases have spent, and for a delta above 1.
 
     Examples
     --------
@@ -49,20 +49,20 @@ class Cost:
 
     @classmethod
     def of_noise(cls, noise_multiplier: float, delta: float = 0.0) -> Cost | None:
-        """Of Gaussian noise of this multiplier; None without noise, which no budget pays for."""
+        """The cost of Gaussian noise with this multiplier. None without noise, which no budget pays for."""
         return cls(1 / Fraction(noise_multiplier) ** 2, Fraction(delta)) if noise_multiplier > 0 else None
 
 
 class Mechanism(abc.ABC):
-    """One release, declared: a frozen value in which nothing depends on a record.
+    """One declared release: a frozen value in which nothing depends on a record.
 
-    A subclass says what it costs (`cost`), how far the private values of neighbours are apart (`reach`) and how it is drawn
-    (`perform`). It may say what it is without noise (`noiseless`).
+    A subclass says what it costs (`cost`), how far apart the private values of neighbours can be (`reach`), and how
+    it is drawn (`perform`). It may say what it is without noise (`noiseless`).
 
     Notes
     -----
-    The session that draws it, the meter that counts it and the audit that attacks it ask the same object. Proof:
-    docs/proofs/composition.md. examples/smallest.py has the smallest one.
+    The session that draws it, the meter that counts it and the audit that attacks it all use this one object. Proof:
+    docs/proofs/composition.md. The smallest one is in examples/smallest.py.
 
     Examples
     --------
@@ -75,30 +75,30 @@ class Mechanism(abc.ABC):
     @property
     @abc.abstractmethod
     def cost(self) -> Cost | None:
-        """What it takes of a budget of Gaussian releases; None: no such budget pays for it."""
+        """What it takes from a budget of Gaussian releases. None: no such budget pays for it."""
 
     @property
     @abc.abstractmethod
     def reach(self) -> int:
-        """How far the private values of neighbours are apart, at most, in the units of `moved_squared`: its sensitivity."""
+        """Its sensitivity: the most that the private values of neighbours are apart, in the units of `moved_squared`."""
 
     def check(self, name: str) -> None:  # noqa: B027  most are checked when they are made
-        """ValueError, from public numbers alone, where it cannot be drawn: before any charge."""
+        """ValueError, before any charge, if public numbers show that it cannot be drawn."""
 
     @abc.abstractmethod
     def perform(self, exact: Any, source: NoiseSource) -> Any:
-        """What leaves."""
+        """Draw it: the noisy value that may be released."""
 
     def noiseless(self, exact: Any) -> Any:
-        """What leaves a run without privacy. TypeError where that is nothing."""
+        """What a run without privacy releases in its place. TypeError if there is nothing."""
         raise TypeError(f"{type(self).__name__} has no answer without noise")
 
     def recorded(self, exact: Any) -> Any:
-        """The private value as audits keep it: a copy, in the units of `reach`."""
+        """The private value as an audit keeps it: a copy, in the units of `reach`."""
         return copy.copy(exact)
 
     def moved_squared(self, one: Any, two: Any) -> int:
-        """The square of how far two recorded values are apart, exactly: for audits."""
+        """The exact square of the distance between two recorded values, for audits."""
         return squared_distance(one, two)
 
 

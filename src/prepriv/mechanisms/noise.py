@@ -34,10 +34,10 @@ _WORD = 2**64
 class NoiseSource:
     """Random integers for mechanisms: unpredictable, exactly distributed, never repeated, never stored.
 
-    Each request has a key of its own, 256 bits of `os.urandom`; if the operating system gives none, the
-    constructor and the request raise and nothing is released. So no two requests share a stream, whatever thread,
-    forked process, process namespace or resumed snapshot they come from. A source can be neither pickled nor
-    copied. Proof: docs/proofs/noise.md (P6).
+    Each request has its own key, 256 bits of `os.urandom`. If the operating system gives none, the constructor or the
+    request raises an error, and nothing is released. So no two requests share a stream, whatever thread, forked
+    process, process namespace or resumed snapshot they come from. A source can be neither pickled nor copied. Proof:
+    docs/proofs/noise.md (P6).
     """
 
     __slots__ = ("_seeded",)
@@ -47,10 +47,9 @@ class NoiseSource:
 
     @classmethod
     def for_tests(cls, seed: int) -> NoiseSource:
-        """A reproducible source for tests: `private` is False and stays False; nothing drawn from it is
-        private.
+        """A reproducible source for tests. Its `private` is always False, and nothing drawn from it is private.
 
-        After a fork the child leaves the reproducible stream, too.
+        After a fork, the child process no longer follows the reproducible stream.
         """
         if not isinstance(seed, int) or isinstance(seed, bool):
             raise ValueError(f"seed: got {type(seed).__name__}, need an int")
@@ -72,10 +71,9 @@ class NoiseSource:
     def rounded_gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
         """Exact samples of round(N(0, scale^2)), shape (size,); scale in grid steps, 16 <= scale <= 2^50.
 
-        The result added to an integer z is round(z + N(0, scale^2)): post-processing of the continuous
-        Gaussian mechanism, so that every theorem about that mechanism holds as it stands. Variance scale^2
-        + 1/12 up to exp(-2 pi^2 scale^2). Raises ValueError, before any draw, for a scale out of range or
-        NaN.
+        The result added to an integer z is round(z + N(0, scale^2)). That is post-processing of the continuous
+        Gaussian mechanism, so every theorem about that mechanism holds as it is. Variance scale^2 + 1/12 up to exp(-2
+        pi^2 scale^2). Raises ValueError, before any draw, for a scale out of range or NaN.
         """
         _check_scale(scale, SMALLEST_GAUSSIAN_SCALE)
         return self._sample(RoundedGaussian(float(scale)), size)
@@ -92,7 +90,7 @@ class NoiseSource:
     def uniform_below(self, n: int, size: int) -> NDArray[np.int64]:
         """`size` exactly uniform integers in [0, n), 1 <= n <= 2^62, shape (size,).
 
-        Words beyond the largest multiple of n are redrawn; how often depends on n and the key stream alone.
+        Words beyond the largest multiple of n are drawn again. How often depends on n and the key stream alone.
         """
         if not isinstance(n, (int, np.integer)) or not 1 <= n <= 2**62:
             raise ValueError(f"n: got {n!r}, need an integer in [1, 2^62]")
@@ -103,7 +101,7 @@ class NoiseSource:
         return (words % np.uint64(n)).astype(np.int64)
 
     def bernoulli_mask(self, threshold_k: int, size: int) -> NDArray[np.bool_]:
-        """Independent inclusions of probability exactly threshold_k / 2^64, shape (size,)."""
+        """Independent truth values, shape (size,), each true with probability exactly threshold_k / 2^64."""
         if not isinstance(threshold_k, (int, np.integer)) or not 0 <= threshold_k <= _WORD:
             raise ValueError(f"threshold_k: got {threshold_k!r}, need an integer in [0, 2^64]")
         words = self.uint64(size)

@@ -113,12 +113,12 @@ class DistanceTest(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceTest(DistanceTest):
-    """The test with discrete Laplace noise: the bit is epsilon-DP.
+    """A propose-test-release with discrete Laplace noise. The bit is epsilon-DP.
 
-    delta: the most a pass may have where the condition fails. error: bound on the float error of a distance, in records.
-    Raises ValueError outside their ranges. docs/proofs/propose_test_release.md.
+    delta: the largest chance of a pass where the condition fails. error: bound on the float error of a distance, in
+    records. ValueError outside their ranges. docs/proofs/propose_test_release.md.
 
-    In units of the distance the threshold is 1 + log(1 / (2 delta)) / epsilon, a few millionths more.
+    In units of the distance, the threshold is 1 + log(1 / (2 delta)) / epsilon, and a few millionths more.
 
     >>> test = LaplaceTest(epsilon=0.5, delta=1e-6)
     >>> round(test.threshold / _STEPS, 3)
@@ -158,13 +158,13 @@ class LaplaceTest(DistanceTest):
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTest(DistanceTest):
-    """The test with rounded Gaussian noise: the bit is mu-GDP and composes with Gaussian releases exactly.
+    """A propose-test-release with rounded Gaussian noise. The bit is mu-GDP and composes with Gaussian releases exactly.
 
-    delta: the most a pass may have where the condition fails. error: bound on the float error of a distance, in records.
-    Raises ValueError outside their ranges. docs/proofs/propose_test_release.md.
+    delta: the largest chance of a pass where the condition fails. error: bound on the float error of a distance, in
+    records. ValueError outside their ranges. docs/proofs/propose_test_release.md.
 
-    In units of the distance the threshold is 1 + Phi^-1(1 - delta) / mu: at small delta much lower than the
-    Laplace test's for the same total guarantee.
+    In units of the distance, the threshold is 1 + Phi^-1(1 - delta) / mu. For small delta that is much lower than the
+    threshold of the Laplace test for the same total guarantee.
     """
 
     mu: float

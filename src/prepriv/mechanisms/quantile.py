@@ -28,7 +28,8 @@ _MOST_MU = 12.0  # of a choice: beyond, its account has no price, and it errs by
 class Grid:
     """The declared points lower + j * step, 0 <= j < points, with step = (upper - lower) / (points - 1).
 
-    lower < upper: finite. points: 2 to 2^52; ValueError otherwise. Nothing about it may come from the data.
+    lower < upper, both finite. points: 2 to 2^52. ValueError otherwise. Nothing about the grid may come from the
+    data.
     """
 
     lower: float
@@ -55,9 +56,9 @@ class Grid:
         return min(float(self.lower) + j * self.step, float(self.upper))
 
     def index(self, values: NDArray[np.floating]) -> NDArray[np.int64]:
-        """For each value the last point not above it, clamped into the grid; NaN counts as `lower`.
+        """For each value, the index of the last grid point not above it, clamped into the grid. NaN counts as `lower`.
 
-        A rule for each value by itself, which never fails.
+        Each value is treated by itself, and none can fail.
         """
         x = np.asarray(values, dtype=np.float64)
         x = np.clip(np.where(np.isnan(x), self.lower, x), self.lower, self.upper)
@@ -73,14 +74,14 @@ def private_quantile(
     mechanism: ExponentialMechanism,
     source: NoiseSource,
 ) -> float:
-    """A grid point at which the number of larger values passes `above`.
+    """A grid point at which the number of larger values crosses `above`.
 
-    values: shape (n,), any floats. above: the wanted count, a declared number such as `rank_above(q, n)` with
-    the declared n; never a count of the data. mechanism: of score range 2; its epsilon, or mu, is the whole
-    cost, under add-or-remove-one and under replace-one. With probability at least 1 - beta at most above + t
-    values reach the next grid point and, if n >= above, at least above - t reach the result, where
-    t = (2 / epsilon) log(points / beta): so equal values do no harm. source: of its noise. ValueError for other shapes
-    or a mechanism of a smaller range. docs/proofs/quantile.md.
+    values: shape (n,), any floats. above: the wanted count, a declared number such as `rank_above(q, n)` with the
+    declared n, never a count of the data. mechanism: one with score range 2. Its epsilon, or mu, is the whole cost,
+    under both adjacencies. source: where its noise comes from. Let t = (2 / epsilon) log(points / beta). With
+    probability at least 1 - beta, at most above + t values reach the next grid point, and if n >= above, at least
+    above - t values reach the result. So equal values do no harm. ValueError for other shapes or a mechanism of a
+    smaller range. docs/proofs/quantile.md.
 
     >>> grid = Grid(0.0, 100.0, 101)
     >>> mechanism = ExponentialMechanism(epsilon=1.0, score_range=2)
@@ -107,7 +108,8 @@ class QuantileRelease:
 
     @classmethod
     def of_gdp(cls, mu: float, grid: Grid) -> QuantileRelease:
-        """At the price of a Gaussian release of noise multiplier 1 / mu; of the most expensive choice that has a price, where that is less."""
+        """At the price of a Gaussian release of noise multiplier 1 / mu; of the most expensive choice that has a
+        price, where that is less."""
         return cls(ExponentialMechanism.of_gdp(min(mu, _MOST_MU), SCORE_RANGE), grid)
 
     @classmethod
@@ -179,9 +181,10 @@ def private_threshold(
 ) -> float:
     """A clipping threshold that few of the distances exceed (The Importance of Feature Preprocessing, Lemma 4 and Appendix B.2).
 
-    distances: shape (n,), in [0, upper]. n, upper: declared. mechanism, source: as for `private_quantile`. outliers: about
-    how many records may lie beyond; default (100 / 3 epsilon) log n, the paper's choice. ValueError outside these ranges. The grid has step upper / n^2, and one step
-    is added to the chosen point. It exists so that one extreme record cannot set the clipping norm for all.
+    distances: shape (n,), in [0, upper]. n, upper: as declared. mechanism, source: as for `private_quantile`.
+    outliers: about how many records may lie beyond the threshold. Default: (100 / 3 epsilon) log n, the paper's
+    choice. ValueError outside these ranges. The grid has step upper / n^2, and one step is added to the chosen point.
+    With such a threshold one extreme record cannot set the clipping norm for all.
     """
     n = integer("n", n)
     if outliers is None:

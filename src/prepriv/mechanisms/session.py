@@ -19,14 +19,14 @@ from prepriv.mechanisms.noise import NoiseSource
 
 @dataclass(frozen=True)
 class Release:
-    """One mechanism that ran, under its name. Holds nothing that depends on a record."""
+    """A mechanism that ran, with its name. It holds nothing that depends on a record."""
 
     name: str
     mechanism: Mechanism
 
 
 class Session(abc.ABC):
-    """Performs mechanisms. `releases` lists them, in order.
+    """Draws mechanisms. `releases` lists what was drawn, in order.
 
     Examples
     --------
@@ -40,14 +40,17 @@ class Session(abc.ABC):
         self.releases: list[Release] = []
 
     def release(self, name: str, mechanism: Mechanism, exact: Any) -> Any:
-        """What leaves of a private value. name: in messages and audits. ValueError, before any noise is drawn, from public
-        numbers alone, where the mechanism cannot be drawn."""
+        """Draw the noisy release of a private value.
+
+        name: what messages and audits call it. ValueError, before any noise is drawn, if public numbers show that the
+        mechanism cannot be drawn.
+        """
         mechanism.check(name)
         self.releases.append(Release(name, mechanism))
         return self._perform(name, mechanism, exact)
 
     def batch_source(self) -> NoiseSource:
-        """Where random batches are drawn from: as unpredictable as the noise. An audit freezes it."""
+        """Where random batches are drawn from. It is as unpredictable as the noise. An audit freezes it."""
         return NoiseSource()
 
     @abc.abstractmethod
@@ -86,14 +89,15 @@ class NoisySession(Session):
 
 
 class SpentError(RuntimeError):
-    """More was asked of a mechanism than its share of the budget pays for. Names the step only."""
+    """A step asked for more than its share of the budget pays for. The message names the step only."""
 
 
 class Metered(Session):
-    """A session that pays for so much and no more: each release is counted before anything is drawn.
+    """A session that pays for a fixed amount and no more. Each release is counted before anything is drawn.
 
-    It counts in this process alone. A forked process would count from zero, so it gets nothing. A share cannot be copied.
-    mu_squared: what the releases may add up to, and delta: the same, of releases that have one (`Mechanism.cost`).
+    It counts in this process alone. A forked process would count from zero, so it gets nothing. A share cannot be
+    copied. mu_squared: the most that the squared mu of all releases may add up to. delta: the same for their deltas
+    (`Mechanism.cost`).
     """
 
     def __init__(self, session: Session, name: str, mu_squared: float, delta: float = 0.0) -> None:

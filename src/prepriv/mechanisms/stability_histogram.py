@@ -26,11 +26,12 @@ from prepriv.mechanisms.noise import NoiseSource
 
 @dataclass(frozen=True, kw_only=True)
 class StabilityHistogram(Mechanism):
-    """Noisy counts of the values that occur, those below a threshold left out.
+    """Noisy counts of the values that occur. Counts below a threshold are left out.
 
-    noise_multiplier: noise over the L2 sensitivity of the counts. delta: in (0, 0.25], the chance that a value of one
-    record alone is seen. What leaves is the names that pass, and their noisy counts; values that do not occur
-    cannot pass, so they need no noise. adjacency: what neighbours are. Raises ValueError outside these ranges.
+    noise_multiplier: the standard deviation of the noise divided by the L2 sensitivity of the counts. delta: in (0,
+    0.25], the chance that a value which only one record has is shown. adjacency: what neighbours are. The names that
+    pass are released with their noisy counts. Values that do not occur cannot pass, so they need no noise. ValueError
+    outside these ranges.
 
     >>> mechanism = StabilityHistogram(noise_multiplier=1.0, delta=1e-6, adjacency="add-or-remove-one")
     >>> round(mechanism.least, 2)
@@ -72,7 +73,7 @@ class StabilityHistogram(Mechanism):
 
     @property
     def threshold(self) -> int:
-        """Grid steps needed: what one record has, and what noise adds with chance at most delta."""
+        """The threshold in grid steps: the count of one record, plus what noise exceeds with a chance of at most delta."""
         # P(round(N) >= q) <= P(N >= q - 1)
         scale = noise_scale(self.sensitivity, self.noise_multiplier)
         return (1 << COUNT_BITS) + math.ceil(-float(ndtri(self.delta)) * scale * FAR_UP) + 1
@@ -84,14 +85,14 @@ class StabilityHistogram(Mechanism):
 
     @property
     def tradeoff(self) -> TradeoffFunction:
-        """What all that leaves satisfies: the Gaussian curve of the common values, and delta once."""
+        """The trade-off function of the whole release: the Gaussian curve for the common values, and delta once."""
         mu = 1 / self.noise_multiplier * CLOSE_UP
         return gaussian(mu).compose(approximate_dp(0.0, self.delta))
 
     def release(self, counts: Mapping[str, int], source: NoiseSource) -> dict[str, float]:
-        """Names that pass and their noisy counts, in the order of the names, never in that of appearance.
+        """The names that pass and their noisy counts, sorted by name, never in the order in which they appear.
 
-        counts: of the values that occur; a record is in at most one of them.
+        counts: how often each value occurs. A record counts for at most one value.
         """
         names = sorted(name for name, count in counts.items() if count > 0)
         exact = np.array([counts[name] for name in names], dtype=np.int64) << COUNT_BITS

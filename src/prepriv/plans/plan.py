@@ -61,7 +61,7 @@ class Plan(Priced):
     domain : Domain
         What is declared about the raw rows, with n.
     epsilon : float
-        The privacy budget; inf: no noise, no claim.
+        The privacy budget. inf: no noise and no claim.
     delta : float
         In (0, 1).
     pipeline : tuple of steps
@@ -69,11 +69,11 @@ class Plan(Priced):
     learner : Learner
         What is trained after it.
     learner_noise_multiplier : float
-        Noise of training over `learner_shift`.
+        The standard deviation of the noise of training, divided by `learner_shift`.
     test_delta : float
-        Bound on the false pass of each test of caps; 0 without one.
+        Bound on the chance that a test of caps passes where they do not hold. 0 without tests.
     class_weight : tuple of float, default ()
-        Weight of each declared class in predictions. Empty: all alike.
+        The weight of each declared class in predictions. Empty: all classes weigh the same.
 
     Raises
     ------
@@ -83,7 +83,7 @@ class Plan(Priced):
     Notes
     -----
     Everything else is computed from these, and `to_json` writes it down. Third-party steps, learners and losses are
-    copies, which no run works on.
+    copied, and no run changes the copies.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class Plan(Priced):
 
     @cached_property
     def learner_shift(self) -> float:
-        """What the noise multiplier of training multiplies, in gradient units."""
+        """The shift that the noise multiplier of training multiplies, in gradient units."""
         return self.learner.unit(self.setting)
 
     @property
@@ -182,7 +182,7 @@ class Plan(Priced):
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed: from the events that this plan runs and no others; None without privacy."""
+        """What is claimed, computed from the events that this plan runs and from no others. None without privacy."""
         if not self.private:
             return None
         made = claim(self.chain, self.learner, self.setting, self.learner_noise_multiplier, self.delta)
@@ -193,16 +193,16 @@ class Plan(Priced):
 
     @property
     def periods(self) -> Periods | None:
-        """Those of the domain."""
+        """The periods of the domain."""
         return self.domain.periods
 
     def to_json(self, claimed: bool = True) -> dict[str, Any]:
-        """Write what was declared and decided as plain data, once. The same plan gives the same bytes.
+        """Write what was declared and decided as plain data. The same plan gives the same bytes.
 
         Parameters
         ----------
         claimed : bool, default True
-            False after a run whose noise protects nobody: no guarantee is stated.
+            False for a run whose noise protects nobody. No guarantee is then stated.
 
         Returns
         -------
@@ -234,12 +234,12 @@ class Plan(Priced):
 
     @property
     def what(self) -> str:
-        """In a few words, for the ledger: the steps, how each is paid for, and the learner."""
+        """A few words for the ledger: the steps, how each is paid for, and the learner."""
         return f"train: {', '.join([*self.chain.said, self.learner.name])}"
 
     @property
     def signal(self) -> float:
-        """`signal` of its records and budget."""
+        """How strong the signal of its records is at this budget (`signal`)."""
         return signal(self.domain, n=self.n, epsilon=self.epsilon, delta=self.delta)
 
 
@@ -394,9 +394,9 @@ def make_plan(
     steps : sequence of steps
         Pre-processing, in order, each step with its payment (`prepriv.preprocessing`).
     learner : Learner
-        What is trained after them, with its loss (`prepriv.learners`). Its noise is calibrated.
+        What is trained after the steps, with its loss (`prepriv.learners`). Its noise is calibrated.
     epsilon : float
-        The budget of everything together, positive; math.inf: no noise, no claim.
+        The budget of everything together, positive. math.inf: no noise and no claim.
     delta : float
         In (0, 1), well below 1 / n.
     n : int, optional
@@ -405,12 +405,12 @@ def make_plan(
     Returns
     -------
     Plan
-        With the guarantee, the noise and the cost of each part.
+        The plan, with the guarantee, the noise and the cost of each part.
 
     Raises
     ------
     ValueError
-        With a sentence that says what to change.
+        If no plan can be made, with a sentence that says what to change.
 
     References
     ----------

@@ -39,14 +39,14 @@ class Price:
     way : {"public", "budget", "sensitivity", "sketch"}
         How it is paid for.
     factor : float
-        Noise of training over the noise if the step were free; inf where the way is not available.
+        The noise of training, divided by the noise if the step were free. inf if the way is not available.
     epsilon : float or None
-        What the pipeline costs, its releases included, if training uses the noise of a free step. None for public data,
-        which changes nothing, and where the way is not available.
+        What the pipeline costs, its releases included, if training uses the noise that would be enough for a free
+        step. None for public data, which changes nothing, and if the way is not available.
     chosen : bool
         Whether the pipeline pays this way.
     note : str
-        Terms, or the reason why the way is not available.
+        The terms, or the reason why the way is not available.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def prices(
     n: int,
     release: bool = True,
 ) -> list[Price]:
-    """Price every step that depends on data in all three ways, the other steps as they are. No record is read.
+    """Price every step that depends on data in each way to pay, with the other steps as they are. No record is read.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def prices(
     domain : Domain
         What is declared about the raw rows.
     learner : Learner
-        What is trained after them; its noise is calibrated.
+        What is trained after the steps. Its noise is calibrated.
     epsilon : float
         The budget of everything together.
     delta : float
@@ -174,14 +174,15 @@ def prices(
     n : int
         Number of records.
     release : bool, default True
-        False prices a pipeline whose model does not have to leave with its fitted steps. A step that the model needs on
-        new rows has a price by sensitivity all the same; its note says that no model could leave.
+        Whether the model will be released with its fitted steps. If False, a step that the model needs on new rows
+        has a price by sensitivity, too, and its note says that no model could be released.
 
     Returns
     -------
     list of Price
-        For each such step and each way: `factor`, how many times larger the noise of training becomes than if the step
-        cost nothing (inf where the way is not available), and `epsilon`, what the pipeline would cost if that were ignored.
+        One for each such step and each way. `factor` says how many times larger the noise of training is than if the
+        step were free (inf if the way is not available). `epsilon` says what the pipeline would cost if that were
+        ignored.
 
     Raises
     ------

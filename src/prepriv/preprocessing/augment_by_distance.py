@@ -46,19 +46,20 @@ class AugmentByDistance(Step):
     Parameters
     ----------
     outliers : float, optional
-        About how many records may lie beyond tau. None: what the search can tell from none (`Mechanisms.threshold`).
+        About how many records may lie beyond tau. None: the smallest number that the search can tell from zero
+        (`Mechanisms.threshold`).
     payment : Budget
         How tau, a distance from the origin that few rows exceed, is paid for.
 
     Raises
     ------
     ValueError
-        For a negative number of outliers, or another payment; in a plan, after a step that moves rows.
+        For a negative number of outliers, or another payment. In a plan: after a step that moves rows.
 
     Notes
     -----
-    For rows that are centred already, without missing cells; their declared norm is sqrt2 afterwards, whatever tau is. The
-    model needs the map on new rows. Source: The Importance of Feature Preprocessing, Algorithm 2. Proofs:
+    For rows that are centred already, without missing cells. Afterwards their declared norm is sqrt2, whatever tau
+    is. The model needs the map on new rows. Source: The Importance of Feature Preprocessing, Algorithm 2. Proofs:
     docs/proofs/dpsgd_f.md, docs/proofs/quantile.md.
 
     Examples

@@ -30,28 +30,28 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class RowShift:
-    """How far apart the outputs on two neighbouring data sets are, beyond the one record that differs.
+    """How far apart the rows of two neighbouring data sets are after some steps, apart from the one record that differs.
 
     Parameters
     ----------
     rows_moved : float, default 0.0
-        Number of common rows whose value differs (the papers' Delta_infinity).
+        Number of common rows that differ (Delta_infinity in the papers).
     row_shift : float, default 0.0
-        Largest distance one common row moves (Delta_2), in the units of the matrix.
+        The largest distance between the two versions of a common row (Delta_2), in the units of the matrix.
     total_shift : float, default 0.0
-        Sum of the distances over the common rows (Delta_12); never above rows_moved * row_shift.
+        The sum of these distances over all common rows (Delta_12). It is never above rows_moved * row_shift.
     rows_dropped : float, default 0.0
-        Number of common rows kept in one and dropped in the other.
+        Number of common rows that are kept in one data set and dropped in the other.
     conditions : tuple of Premise, default ()
-        What has to hold of both data sets for these numbers to be true. Empty: unconditional.
+        What has to be true of both data sets for these numbers to hold. Empty: they hold without conditions.
     any_order : bool, default False
-        False: rows are matched by their number. True: by their content, so whatever depends on the order of the rows (one
-        pass, fixed batches) must not follow.
+        How rows are matched. False: by their number. True: by their content, so nothing that depends on the order of
+        the rows may follow (one pass, fixed batches).
 
     Raises
     ------
     ValueError
-        For a negative number; inf is allowed.
+        For a negative number. inf is allowed.
 
     Notes
     -----
@@ -78,16 +78,16 @@ class RowShift:
 
     @property
     def is_zero(self) -> bool:
-        """True when the common rows are untouched: neighbours stay neighbours."""
+        """Whether the common rows are untouched, so that neighbours stay neighbours."""
         return self.rows_moved == 0 and self.rows_dropped == 0
 
     @property
     def records(self) -> float:
-        """In how many records the two data sets differ, at most: the replaced one, the moved and the dropped ones."""
+        """The largest number of records in which the two data sets differ: the replaced one, the moved and the dropped ones."""
         return 1 + self.rows_moved + self.rows_dropped
 
     def through(self, lipschitz: float) -> RowShift:
-        """The same pair after a fixed map with Lipschitz constant `lipschitz`."""
+        """The shift after a fixed map with the Lipschitz constant `lipschitz`."""
         if self.rows_moved == 0:
             return self
         return RowShift(
@@ -100,21 +100,21 @@ class RowShift:
         )
 
     def within(self, diameter: float) -> RowShift:
-        """The same pair in a space of this diameter: no row can be further from itself."""
+        """The shift in a space of this diameter, in which no row can move further."""
         if self.row_shift <= diameter:
             return self
         total = min(self.total_shift, rounded_up(self.rows_moved * diameter))
         return dataclasses.replace(self, row_shift=rounded_up(diameter), total_shift=total)
 
     def jumped(self, by: float) -> RowShift:
-        """The same pair after some features of a row became codes, which differ by at most `by` where the row has moved."""
+        """The shift after some features of each row became codes, which differ by at most `by` in a row that has moved."""
         if self.rows_moved == 0:
             return self
         total = self.total_shift + self.rows_moved * by
         return dataclasses.replace(self, row_shift=math.hypot(self.row_shift, by), total_shift=total)
 
     def plus(self, other: RowShift, *, n: int) -> RowShift:
-        """Two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
+        """The sum of two shifts of the same rows, one after the other (triangle inequality; at most n - 1 rows move)."""
         moved = min(self.rows_moved + other.rows_moved, n - 1)
         row = rounded_up(self.row_shift + other.row_shift)
         total = min(rounded_up(self.total_shift + other.total_shift), rounded_up(moved * row))
@@ -153,11 +153,11 @@ class LabelledRows(Rows, Protocol):
 
 
 class FittedMap(abc.ABC):
-    """A fitted step: one block of rows in, one out, row by row and without memory.
+    """A fitted step: it maps each block of rows row by row, without memory of earlier rows.
 
     Notes
     -----
-    A subclass is a `ReleasedMap` or a `ConfidentialMap`; it defines `transform`, and `keep` if it drops rows.
+    A subclass is a `ReleasedMap` or a `ConfidentialMap`. It defines `transform`, and `keep` if it drops rows.
 
     Examples
     --------
@@ -169,20 +169,20 @@ class FittedMap(abc.ABC):
 
     @abc.abstractmethod
     def transform(self, x: Floats) -> Floats:
-        """Map a block (b, d) to (b, d'). Must treat every row alike, whatever block it stands in."""
+        """Map a block (b, d) to (b, d'). The result for a row must not depend on the block in which it stands."""
 
     def keep(self, x: Floats, start: int) -> NDArray[np.bool_] | None:
-        """Which rows of the block stay, (b,), given the block's first row number; None keeps all of them."""
+        """Which rows of the block stay, (b,), given the number of the block's first row. None: all of them."""
         return None
 
 
 class ReleasedMap(FittedMap):
-    """A map that may leave: made from public data, declared constants or the output of a mechanism.
+    """A map that may be released: it was made from public data, declared constants or the output of a mechanism.
 
     Notes
     -----
-    A subclass defines `transform` and `to_json`; as a dataclass of plain fields it is read back by `from_json`. A
-    third-party subclass is named in an artifact by its import path, and read back where that is imported.
+    A subclass defines `transform` and `to_json`. `from_json` reads it back if it is a dataclass of plain fields. An
+    artifact names a third-party subclass by its import path, and it is read back where that path can be imported.
 
     Examples
     --------
@@ -204,19 +204,22 @@ class ReleasedMap(FittedMap):
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Plain data for the artifact; "map" names the kind of one of ours (preprocessing/maps.py). Lists of numbers may be
-        arrays, and come back as such."""
+        """Plain data for the artifact.
+
+        "map" names the kind of a map of this package (preprocessing/maps.py). Lists of numbers may be arrays, and are
+        read back as arrays.
+        """
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ReleasedMap:
-        """Inverse of `to_json`: for a dataclass its fields by name. ValueError on anything malformed."""
+        """The inverse of `to_json`. A dataclass is made from its fields by name. ValueError for anything malformed."""
         names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
         return cls(**{name: data[name] for name in names})
 
 
 @dataclass(frozen=True)
 class Identity(ReleasedMap):
-    """The map x -> x, which may leave.
+    """The map x -> x, which may be released.
 
     Examples
     --------
@@ -234,7 +237,7 @@ class Identity(ReleasedMap):
 
 
 class ConfidentialMap(FittedMap):
-    """A map fitted on private records without noise. It has no way out and dies with the run.
+    """A map fitted on private records without noise. It is never released, and it is deleted when the run ends.
 
     Raises
     ------
@@ -263,36 +266,38 @@ class ConfidentialMap(FittedMap):
 
 @dataclass(frozen=True)
 class Step(abc.ABC):
-    """One pre-processing step. Subclasses are frozen dataclasses; the payment is the step's own choice.
+    """One pre-processing step. Subclasses are frozen dataclasses, and each step has its own payment.
 
     Parameters
     ----------
     payment : Public, Budget, Sensitivity or None, default None
-        How its fit is paid for. None: it depends on no data, and is free.
+        How its fit is paid for. None: the step does not depend on data, and is free.
 
     Attributes
     ----------
     ways : tuple of str
-        Of the class: the ways to pay that are open to this step; empty for a data-independent one, which is free.
+        A class attribute: the ways to pay that are available for this step. Empty for a step that does not depend on
+        data, which is free.
     why_not : dict of str to str
-        Of the class: the reason why another way is not available.
+        A class attribute: why each other way is not available.
     at_prediction : bool
-        Of the class: whether the model needs the fitted map on new rows. If so, and the step is paid for by sensitivity,
-        the model cannot be released, and the plan refuses.
+        A class attribute: whether the model needs the fitted map on new rows. If it does and the step is paid for by
+        sensitivity, the model cannot be released, and the plan is refused.
     fitted_state : str
-        Of the class: what the fit computes, in words.
+        A class attribute: what the fit computes, in words.
 
     Raises
     ------
     ValueError
-        For a payment that is not open to the step, or caps that it does not have.
+        For a payment that is not available for the step, or caps that it does not have.
 
     Notes
     -----
-    No default here is a claim: what a step does not say about itself is refused wherever a guarantee needs it, and a subclass
-    repeats it for code that it replaces (`preprocessing.said`). `Caps` of the class is what may be declared about the data
-    (`payment.Caps`), checked when the step is made; here nothing may. examples/winsorize.py is a step in all three ways;
-    docs/proofs/chaining.md says why steps may follow each other.
+    No default here is a claim. If a guarantee needs something that a step does not say about itself, the step is
+    refused. A subclass has to repeat what holds for code that it replaces (`preprocessing.said`). The class attribute
+    `Caps` is what may be declared about the data (`payment.Caps`). It is checked when the step is made, and this
+    class has none. examples/winsorize.py is a step with three ways to pay. docs/proofs/chaining.md says why steps may
+    follow each other.
 
     Examples
     --------
@@ -327,12 +332,12 @@ class Step(abc.ABC):
 
     @property
     def reads_labels(self) -> bool:
-        """Whether its fits must be handed LabelledRows; rows come without labels otherwise."""
+        """Whether its fits need LabelledRows. Otherwise rows come without labels."""
         return False
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether its map depends on rows, so that it has to be paid for."""
+        """Whether its map depends on rows, so that the step has to be paid for."""
         return bool(self.ways)
 
     @property
@@ -342,8 +347,10 @@ class Step(abc.ABC):
 
     @property
     def after_drops(self) -> bool:
-        """Whether the step may follow one that drops rows, which are rows of zeros from then on: as far as nothing else is
-        said, one map for both of two neighbours may, and one that is fitted on each of them may not."""
+        """Whether the step may follow one that drops rows, which are rows of zeros from then on.
+
+        By default a step may if both neighbours get the same map, and may not if the map is fitted on each of them.
+        """
         return self.paid.leaves
 
     @property
@@ -354,17 +361,18 @@ class Step(abc.ABC):
 
     @property
     def counts_classes(self) -> int | None:
-        """Of how many classes it counts the records, if it does."""
+        """The number of classes whose records it counts, if it counts any."""
         return None
 
     @property
     def holds_only(self) -> str:
-        """What has to be true of the step itself, whatever the data: a sentence that begins with "holds only", or "" (`Chain.notes`)."""
+        """What has to be true of the step itself, whatever the data are: a sentence that begins with "holds only", or
+        "" (`Chain.notes`)."""
         return ""
 
     @property
     def directions(self) -> int | None:
-        """How many directions of the rows' second moment it keeps, if it keeps some."""
+        """How many directions of the second moment of the rows it keeps, if it keeps only some."""
         return None
 
     def __post_init__(self) -> None:
@@ -386,7 +394,7 @@ class Step(abc.ABC):
 
     @property
     def paid(self) -> Way:
-        """Its payment; `FREE` without one."""
+        """Its payment, or `FREE` without one."""
         return FREE if self.payment is None else self.payment
 
     @property
@@ -395,13 +403,15 @@ class Step(abc.ABC):
         return self.paid.way
 
     def closed_ways(self) -> dict[str, str]:
-        """The ways that are not open, with the reason of each."""
+        """The ways that are not available, each with the reason."""
         return {w: self.why_not.get(w, "no method known") for w in WAYS if w not in self.ways}
 
     def paid_by(self, way: str, **options: Any) -> Step:
-        """This step as it is where it is paid for in that way; otherwise with that way's default payment and other `options`.
+        """This step, paid for in that way.
 
-        Raises ValueError with the reason where the way is not available.
+        If it already is, it is unchanged. Otherwise it gets the default payment of that way and the given `options`.
+
+        ValueError, with the reason, if the way is not available.
         """
         if way == self.way:
             return self
@@ -410,11 +420,11 @@ class Step(abc.ABC):
         return dataclasses.replace(self, payment=default_payment(way), **options)
 
     def check_place(self, domain: Domain, first: bool) -> None:  # noqa: B027  most stand anywhere
-        """ValueError where the step is not for tables of this domain, or must be the first one: only steps that keep cells stand before it."""
+        """ValueError if the step is not for tables of this domain, or if it must come first and a step before it does not keep cells."""
 
     @property
     def keeps_cells(self) -> bool:
-        """Whether rows after it are rows of the domain as they were declared, gaps filled inside of the bounds."""
+        """Whether rows after the step still are rows of the declared domain, with gaps filled within the bounds."""
         return False
 
     @abc.abstractmethod
@@ -422,24 +432,24 @@ class Step(abc.ABC):
         """The declared space of the rows after this step."""
 
     def lipschitz(self, space: Space) -> float:
-        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said about it."""
+        """The Lipschitz constant of the fitted map, as a map of rows. inf if there is none, or if the step does not state one."""
         return math.inf
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """What goes out when `incoming` comes in, if this step is fitted on the private rows without noise."""
+        """The shift after the step for an `incoming` shift, if the step is fitted on the private rows without noise."""
         raise ValueError(
             f"{self.name} cannot be paid for by sensitivity: {self.closed_ways().get('sensitivity', '')}"
         )
 
     def conditions(self, space: Space, n: int, incoming: RowShift | None = None) -> tuple[Premise, ...]:
-        """What `sensitivity` rests on here, of the rows as they reach this step: not of any step before it."""
+        """The conditions that `sensitivity` rests on, about the rows as they reach this step. Those of earlier steps are not included."""
         before = dataclasses.replace(incoming or UNTOUCHED, conditions=())
         return self.sensitivity(space, n, before).conditions
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
-        """What goes out when `incoming` comes in and the map is fixed: free, public, or released by budget.
+        """The shift after the step for an `incoming` shift, if the map is fixed: free, public, or released by budget.
 
-        A map that drops rows may drop a moved row on one side only. Raises ValueError if the map bounds no shift.
+        A map that drops rows may drop a moved row on one side only. ValueError if the map does not bound the shift.
         """
         lipschitz = self.lipschitz(space)
         if incoming.rows_moved > 0 and math.isinf(lipschitz):
@@ -452,48 +462,53 @@ class Step(abc.ABC):
         return dataclasses.replace(out, rows_dropped=dropped)
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Records that must be replaced, at least, before a condition of `sensitivity` fails; <= 0: it may fail.
+        """The smallest number of records that must be replaced before a condition of `sensitivity` fails. At 0 or below, it may fail.
 
-        For propose-test-release (docs/proofs/propose_test_release.md): 1-Lipschitz between neighbours (replace-one)
-        whose common rows reach the step apart by `incoming`; so a statistic that counts records is divided by
-        `incoming.records`, or by less where a proof says so. It looks at private rows and may leave through that
-        test only. inf for an unconditional step.
+        It is for propose-test-release (docs/proofs/propose_test_release.md). It must be 1-Lipschitz between
+        neighbours (replace-one) whose common rows reach the step apart by `incoming`. So a statistic that counts
+        records is divided by `incoming.records`, or by less if a proof says so. It depends on private rows and is
+        used in that test alone. inf for an unconditional step.
         """
         return math.inf
 
     def free(self, space: Space) -> ReleasedMap:
-        """The map of a data-independent step."""
+        """The map of a step that does not depend on data."""
         raise TypeError(f"{self.name} depends on data")
 
     def check_public(self, n: int, rows: Rows | None, space: Space) -> None:  # noqa: B027  most have nothing to say
-        """ValueError if n public rows cannot serve, seen before any charge; rows None: their form is not known yet."""
+        """ValueError, before any charge, if n public rows cannot be used. rows: None if their form is not known yet."""
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
         """Fit on n public rows."""
         raise TypeError(f"{self.name} has no public fit")
 
     def fit_confidential(self, rows: Rows, space: Space, n: int) -> ConfidentialMap:
-        """Fit on the private rows without noise. The map dies with the run."""
+        """Fit on the private rows without noise. The map is deleted when the run ends."""
         raise TypeError(f"{self.name} has no fit paid for by sensitivity")
 
     def prediction_map(self, space: Space) -> ReleasedMap:
-        """What new rows get in place of a confidential map (steps with at_prediction = False). Nothing private."""
+        """The map for new rows in place of a confidential one (for steps with at_prediction = False). Nothing in it is private."""
         return Identity()
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """Budget: L2 sensitivity of the one sum this step asks for; here, that of the rows as they reach it.
+        """For a payment by budget: the L2 sensitivity of the one sum that the step asks for.
 
-        Another sum is refused unless the step says how far it moves (`mechanisms.handle.Mechanisms`).
+        Here it is that of the sum of the rows as they reach the step.
+
+        Any other sum is refused unless the step says how far it moves (`mechanisms.handle.Mechanisms`).
         """
         return sum_shift(space, adjacency, incoming)
 
     def check_release(  # noqa: B027  most sums fit wherever their noise does
         self, space: Space, n: int, adjacency: Adjacency, incoming: RowShift, noise_multiplier: float
     ) -> None:
-        """Budget: ValueError if the declared facts leave nothing for the release: when planned, not in a charged run."""
+        """For a payment by budget: ValueError if the declared facts leave nothing to release.
+
+        It is called when planning, not in a charged run.
+        """
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
-        """Budget: fit through one of the mechanisms alone, once, dividing by the declared n."""
+        """For a payment by budget: fit through a single use of one mechanism, dividing by the declared n."""
         raise TypeError(f"{self.name} has no fit paid for by budget")
 
 
@@ -520,14 +535,14 @@ def walk(steps: Iterable[Step], space: Space) -> Iterator[tuple[Step, Space, Spa
 
 
 def need_filled(name: str, space: Space) -> None:
-    """Refuse a space in which cells can still be missing: for steps that mix the cells of a row.
+    """Refuse a space in which cells can still be missing. It is for steps that mix the cells of a row.
 
     Parameters
     ----------
     name : str
-        Of the step, for the sentence.
+        The name of the step, for the message.
     space : Space
-        Of the rows that reach it.
+        The space of the rows that reach the step.
 
     Raises
     ------
@@ -550,9 +565,9 @@ def need_untouched(step: Step, incoming: RowShift) -> None:
     Parameters
     ----------
     step : Step
-        The step, for the sentence.
+        The step, for the message.
     incoming : RowShift
-        What comes in.
+        The shift of the rows that reach the step.
 
     Raises
     ------

@@ -186,17 +186,17 @@ def _named(step: str, given: Sequence[str], space: Space) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Bins(_Binned):
-    """Turn each named feature into the code of its bin, by declared edges. Free.
+    """Replace each named feature by the code of its bin, with declared edges. Free.
 
     Parameters
     ----------
     edges : mapping of str to sequence of float, or to int
-        Feature name -> inner edges, ascending, in the units of the rows as they reach the step (0 to 1 for a number that
-        was just encoded); or the number of bins, evenly spread over the declared bounds.
+        Feature name -> inner edges, ascending, in the units of the rows as they reach the step (0 to 1 for a number
+        that was just encoded). Or the number of bins, which are then evenly spread over the declared bounds.
     smooth : float, optional
         In [0, 0.9999]: how alike the codes of neighbouring bins are (`codes`). None: one-hot.
     beside : bool, default False
-        Whether the number stays, in its own feature, beside the code.
+        Whether the number itself stays as a feature beside the code.
     payment : None
         The step depends on no data.
 
@@ -207,7 +207,7 @@ class Bins(_Binned):
 
     Notes
     -----
-    A missing cell has a cell of its own. Proof: docs/proofs/bins.md.
+    Missing values have a bin of their own. Proof: docs/proofs/bins.md.
 
     Examples
     --------
@@ -266,18 +266,18 @@ class Bins(_Binned):
 
 @dataclass(frozen=True)
 class QuantileBins(_Binned):
-    """Turn each named feature into the code of its bin, with edges half by rank and half even.
+    """Replace each named feature by the code of its bin. The edges lie half by rank and half evenly.
 
     Parameters
     ----------
     bins : int, default 32
-        How many of each feature.
+        How many bins each feature has.
     columns : sequence of str, optional
         Names of the features. None: all of them.
     smooth : float, optional
         In [0, 0.9999]: how alike the codes of neighbouring bins are (`codes`). None: one-hot.
     payment : Public or Budget
-        How the edges are paid for. By budget one noisy histogram of all columns makes them.
+        How the edges are paid for. By budget they come from one noisy histogram of all columns.
 
     Raises
     ------
@@ -286,8 +286,8 @@ class QuantileBins(_Binned):
 
     Notes
     -----
-    The edges are quantiles of the rows mixed with the even law. A missing cell has a cell of its own. Proof:
-    docs/proofs/bins.md.
+    The edges are quantiles of an equal mixture of the rows and the uniform distribution. Missing values have a bin of
+    their own. Proof: docs/proofs/bins.md.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Subtract(StoredMap):
     Parameters
     ----------
     offset : array of float, (d,)
-        In the units of the matrix.
+        The row that is subtracted, in the units of the matrix.
 
     Examples
     --------
@@ -53,7 +53,8 @@ class Center(Step):
     Parameters
     ----------
     payment : Public or Budget
-        How m is paid for. It cannot be Sensitivity: the model needs m on new rows, and w, b trained on x - m reveal w.m.
+        How m is paid for. Sensitivity is not available: the model needs m on new rows, and weights w and b trained on
+        x - m reveal w.m.
 
     Raises
     ------
@@ -96,7 +97,7 @@ class Center(Step):
         return mean if norm <= space.radius else mean * (space.radius / norm)
 
     def fit_public(self, rows: Rows, space: Space, n: int) -> ReleasedMap:
-        """The mean of the cells that are there; the midpoint of a column without any."""
+        """The mean of the cells that are not missing. In a column without any, the midpoint of the bounds."""
         total, seen = observed_sums(rows, space, np.arange(space.d))
         return Subtract(self._inside(midpoints(space) + total / np.maximum(seen, 1), space))
 
@@ -108,5 +109,5 @@ class Center(Step):
         return Subtract(self._inside(total / n, space))
 
     def mean_error(self, space: Space, noise: float, fitted: ReleasedMap) -> float | None:
-        """Expected squared norm of the noise in the mean; noise: standard deviation of one of its cells."""
+        """Expected squared norm of the noise in the mean. noise: the standard deviation of one of its cells."""
         return space.d * noise**2

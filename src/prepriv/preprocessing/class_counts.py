@@ -40,7 +40,7 @@ class ClassCounts(Step):
     Parameters
     ----------
     classes : int, default 2
-        How many the domain declares, at least two.
+        How many classes the domain declares, at least two.
     payment : Budget
         How the counts are paid for.
 
@@ -51,8 +51,8 @@ class ClassCounts(Step):
 
     Notes
     -----
-    A label that is not a declared class counts nowhere. A count below the standard deviation of its noise is raised to it,
-    and to 1 at least. Proof: docs/proofs/class_weight.md.
+    A label that is not a declared class is not counted. A count below the standard deviation of its noise is raised
+    to that deviation, and to at least 1. Proof: docs/proofs/class_weight.md.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class ClassCounts(Step):
         return 1.0
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """Of the counts: a record is in one of them, replaced in two. What steps do to rows changes no label."""
+        """The L2 sensitivity of the counts: a record is in one of them, and a replaced record changes two. Steps change no label."""
         return count_sensitivity(adjacency) / 2.0**COUNT_BITS
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:

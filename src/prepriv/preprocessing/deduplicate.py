@@ -90,14 +90,14 @@ class _Dropping(Step):
 
 @dataclass(frozen=True)
 class Deduplicate(_Dropping):
-    """Keep one row of each good cluster: a centre. Rows in no good cluster all stay.
+    """Keep one row of each good cluster, a centre. Rows that are in no good cluster all stay.
 
     Parameters
     ----------
     eta : float
-        Distance in the units of the rows as they reach the step.
+        The distance within which rows count as near, in the units of the rows as they reach the step.
     by_label : bool, default False
-        Rows of unlike label are then not near.
+        If true, rows with different labels never count as near.
     payment : Sensitivity
         With the declared cap `max_neighbors` = m (default 10): no record has more than m records within 4 eta of it. One
         replaced record then changes the fate of at most 2 (m - 1) common rows.
@@ -109,10 +109,11 @@ class Deduplicate(_Dropping):
 
     Notes
     -----
-    A row c is a good centre if every row within 3 eta of it is within eta (closed balls); its cluster is what is within
-    eta. Of several centres the first in an order of content stays; of equal rows, the first. Distances are exact, of rows
-    cut to 2^-23 of the declared radius. At training only: new rows are scored as they are. Source: Provable Privacy with
-    Non-Private Pre-Processing, Proposition 3, corrected. Proof: docs/proofs/deduplicate.md.
+    A row c is a good centre if every row within 3 eta of it is within eta (closed balls). Its cluster is all rows
+    within eta. Of several centres, the first by content stays, and of equal rows the first. Distances are exact,
+    after rows are rounded to 2^-23 of the declared radius. The step acts at training only: new rows are scored as
+    they are. Source: Provable Privacy with Non-Private Pre-Processing, Proposition 3, corrected. Proof:
+    docs/proofs/deduplicate.md.
 
     Examples
     --------
@@ -146,7 +147,7 @@ class Deduplicate(_Dropping):
         return Uncrowded.of(m, self.eta, space, by_label=self.by_label)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """rows_dropped = 2 (m - 1) for each record that differs, and the moved rows themselves."""
+        """rows_dropped is 2 (m - 1) for each record that differs, plus the moved rows themselves."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         few = self._uncrowded(space)
@@ -155,7 +156,7 @@ class Deduplicate(_Dropping):
         return incoming.plus(own, n=n)
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """m + 1 - H, H the h-index of the counts within 8 eta, over the records that may differ."""
+        """m + 1 - H, where H is the h-index of the counts of rows within 8 eta, divided by the number of records that may differ."""
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
         x = read_points(rows, grid, space.d, need_n(n))
@@ -177,18 +178,18 @@ class Deduplicate(_Dropping):
 
 @dataclass(frozen=True)
 class DeduplicateCells(_Dropping):
-    """Keep one of all rows of one label in one cell of a declared grid: the first in an order of content.
+    """For each label and each cell of a declared grid, keep only one row: the first by content.
 
     Parameters
     ----------
     side : float, default 0.0
-        Of the cubic cells, in the units of the rows. 0: only equal rows are duplicates.
+        Side of the cubic cells, in the units of the rows. 0: only equal rows are duplicates.
     offset : float, default 0.0
         Where the centre of one cell is, in every coordinate.
     centre : bool, default True
-        Move the row that stays to the centre of its cell.
+        Whether the row that stays moves to the centre of its cell.
     payment : Sensitivity
-        Without caps.
+        No caps are needed.
 
     Raises
     ------
@@ -197,9 +198,10 @@ class DeduplicateCells(_Dropping):
 
     Notes
     -----
-    Unconditional. With centre, or side = 0, it costs nothing: what stays is the set of occupied cells, and one record
-    occupies one. Without, a cell may keep another row: one row moves by a diagonal. Rows are matched by content
-    (`any_order`): what follows must not depend on their order. Proof: docs/proofs/deduplicate.md.
+    The bound is unconditional. With centre, or with side = 0, the step costs nothing: the rows that stay are the
+    occupied cells, and one record occupies one cell. Otherwise a cell may keep another row, so that one row moves by
+    a diagonal. Rows are matched by content (`any_order`), so nothing that follows may depend on their order. Proof:
+    docs/proofs/deduplicate.md.
 
     Examples
     --------
@@ -234,7 +236,7 @@ class DeduplicateCells(_Dropping):
         return super().output(space)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """Nothing, or one row by a diagonal. A row that comes in moved could vacate one cell and fill another."""
+        """No shift, or one row by a diagonal. A row that has already moved could leave one cell and fill another."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         if incoming.rows_dropped > 0:

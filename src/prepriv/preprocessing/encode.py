@@ -52,14 +52,14 @@ class OneHotMap(StoredMap):
 
 @dataclass(frozen=True)
 class OneHot(Step):
-    """Turn numeric codes into one-hot cells, by a declared number of codes for each feature; missing is one more. Free.
+    """Turn numeric codes into one-hot cells, with a declared number of codes per feature and one more for missing. Free.
 
     Parameters
     ----------
     categories : mapping of str to int
-        Feature name -> number k >= 2 of codes. They are evenly spread over the declared bounds of the feature
-        (0, 1, ..., k - 1 in a column declared as Numeric(0, k - 1)), and a value counts as the nearest one; so this also
-        cuts a feature into k bins.
+        Feature name -> number k >= 2 of codes. The codes are evenly spread over the declared bounds of the feature
+        (0, 1, ..., k - 1 in a column declared as Numeric(0, k - 1)). A value counts as the nearest code, so the step
+        can also cut a feature into k bins.
     payment : None
         The step depends on no data.
 
@@ -70,8 +70,8 @@ class OneHot(Step):
 
     Notes
     -----
-    Categories in a table need no step: declare them in the domain. Each feature becomes k + 1 cells at the end of the row.
-    Proof: docs/proofs/encode.md.
+    Categories of a table do not need this step: declare them in the domain. Each feature becomes k + 1 cells at the
+    end of the row. Proof: docs/proofs/encode.md.
 
     Examples
     --------
@@ -121,11 +121,11 @@ class OneHot(Step):
         )
 
     def lipschitz(self, space: Space) -> float:
-        """None: a code jumps at the border between two values. See `propagate`."""
+        """Infinite, because a code jumps at the border between two values. See `propagate`."""
         return math.inf
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
-        """A moved row changes each of its codes at most, by sqrt(2); its other features move as before."""
+        """In a moved row each code changes by at most sqrt(2). Its other features move as before."""
         return incoming.jumped(math.sqrt(2 * len(self.categories)) * UP)
 
     def free(self, space: Space) -> ReleasedMap:
@@ -150,7 +150,7 @@ class ClipMap(StoredMap):
 
 @dataclass(frozen=True)
 class ClipFeatures(Step):
-    """Clip each feature to declared bounds. Non-expansive and free.
+    """Clip each feature to declared bounds. No two rows move apart, and the step is free.
 
     Parameters
     ----------

@@ -89,41 +89,42 @@ def _not_here(sha256: Any) -> str:
 
 @dataclass(frozen=True)
 class Encode(Step):
-    """Put each row through a fixed network in the ONNX format, (b, d) -> (b, features) in a ball. Free. Needs `prepriv[onnx]`.
+    """Apply a fixed ONNX network to each row, (b, d) -> (b, features), with results in a ball. Free. Needs `prepriv[onnx]`.
 
     Parameters
     ----------
     network : path or bytes
-        The ONNX file, at most 40 MiB, with one input and one output of fixed sizes, the batch aside. It is read once, here, and
-        stands in the plan by its SHA-256, in hexadecimal digits; so may it here, where this process has read it.
-        "imagenet:28x28x1" (height, width, channels) is EfficientNet-Lite0, trained on ImageNet, for images of this size: the weights
-        are those of an installed package (`prepriv[imagenet]`).
+        The ONNX file, at most 40 MiB, with one input and one output, whose sizes are fixed except for the batch. It
+        is read once, here, and the plan names it by its SHA-256 in hexadecimal digits. These digits may also be given
+        here, if this process has read the file before. "imagenet:28x28x1" (height, width, channels) is
+        EfficientNet-Lite0, trained on ImageNet, for images of this size: the weights are those of an installed
+        package (`prepriv[imagenet]`).
     licence : str, default ""
-        Of the network, which the model file holds. "": as its metadata state it.
+        The licence of the network, since the model file contains the network. "": as its metadata state it.
     radius : float, optional
-        Rows of features longer than this are pulled back to it. None: each has norm 1.
+        Rows of features that are longer than this are pulled back to it. None: every row gets norm 1.
     inputs : tuple of int, default ()
-        Shape of what the network takes of one row. (): read off the file.
+        Shape of the network's input for one row. (): read from the file.
     features : int, default 0
-        How many numbers it makes. 0: read off the file.
+        How many numbers the network returns per row. 0: read from the file.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        With one sentence, before any charge: for a file that cannot be read, or whose network draws random numbers, learns from a
-        batch, has custom operators, sizes that are not fixed, weights in another file or other numbers of the same row in another
-        place; in a plan, for rows of another size.
+        Before any charge, with one sentence: for a file that cannot be read, or a network that draws random numbers,
+        learns from a batch, has custom operators, sizes that are not fixed or weights in another file, or gives other
+        numbers for the same row in another place. In a plan: for rows of another size.
     ImportError
         Without `prepriv[onnx]`; for "imagenet:..." without `prepriv[imagenet]`.
 
     Notes
     -----
-    The claim holds only if no private record had a part in the network: a plan prints that. Rows go through it one at a time, in
-    one thread, so that a row becomes the same bits in any batch. A row of which the network makes anything but finite numbers
-    becomes zeros. Images (`Domain.images`) come with intensities from 0 to 1, in the order of the network, channels first or last.
-    Proof: docs/proofs/encoder.md.
+    The claim holds only if the network was not trained on any private record, and a plan prints that. Rows go through
+    the network one at a time, in one thread, so that a row gives the same bits in any batch. If the network gives
+    anything but finite numbers for a row, the row becomes zeros. Images (`Domain.images`) come with intensities from
+    0 to 1, with channels first or last, as the network takes them. Proof: docs/proofs/encoder.md.
 
     Examples
     --------

@@ -56,9 +56,9 @@ class Fitted(Step):
     transformer : str
         The pipeline as plain data: the classes of scikit-learn and their parameters, as JSON text.
     columns : str
-        The declared columns of the raw table that it takes, as JSON text.
+        The declared columns of the raw table that the pipeline takes, as JSON text.
     features : int
-        How many numbers a row becomes at most; a pipeline that makes fewer leaves the rest 0.
+        The largest number of features of a row. If the pipeline gives fewer, the rest are 0.
     payment : Sketch
         The share of the budget that the sketch takes. One sketch pays for all transformers in the pipeline.
 
@@ -69,9 +69,10 @@ class Fitted(Step):
 
     Notes
     -----
-    The fitted transformers become a map of plain operations, row by row with the same bits whatever the batch, and leave as
-    JSON (`prepriv.preprocessing.compiled`). Outputs are cut at their 0.5 % and 99.5 % quantiles on drawn rows, centred
-    and scaled into [-1, 1]. It must be the first step. Proof: docs/proofs/fitted.md, docs/proofs/sketch.md.
+    The fitted transformers become a map of plain operations, which gives the same bits for a row in any batch and is
+    released as JSON (`prepriv.preprocessing.compiled`). Outputs are clipped at their 0.5 % and 99.5 % quantiles on
+    drawn rows, then centred and scaled into [-1, 1]. It must be the first step. Proof: docs/proofs/fitted.md,
+    docs/proofs/sketch.md.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class Fitted(Step):
     def of(
         cls, pipeline: Any, domain: Domain, payment: Payment | None = None, *, encoded: bool = False
     ) -> Fitted:
-        """Make the step of a pipeline of scikit-learn, after a dry run on made-up rows of the domain: nothing is read.
+        """Make the step for a pipeline of scikit-learn, after a dry run on made-up rows of the domain. No record is read.
 
         Parameters
         ----------
@@ -120,10 +121,11 @@ class Fitted(Step):
         domain : Domain
             What is declared about the raw table, with its columns.
         payment : Sketch, optional
-            None is free where no transformer learns anything from rows, such as one-hot codes of declared categories; otherwise
-            `Sketch()`, which buys as much as is enough.
+            None: free if no transformer learns anything from rows, as for one-hot codes of declared categories.
+            Otherwise `Sketch()`, which takes as much as is enough.
         encoded : bool, default False
-            Refuse a pipeline that a column of categories comes out of; otherwise its codes are taken for numbers.
+            Whether to refuse a pipeline with a column of categories in its output. If False, their codes are used as
+            numbers.
 
         Returns
         -------
@@ -132,7 +134,8 @@ class Fitted(Step):
         Raises
         ------
         ValueError
-            Where a part cannot be fitted on such rows, or has no form as a row-wise map: with its name and the reason.
+            If a part cannot be fitted on such rows, or cannot be written as a row-wise map. The message names the
+            part and the reason.
 
         Examples
         --------
@@ -150,7 +153,7 @@ class Fitted(Step):
     def of_spec(
         cls, spec: Mapping[str, Any], domain: Domain, payment: Payment | None = None, *, encoded: bool = False
     ) -> Fitted:
-        """The same of a pipeline as plain data (`sklearn_spec.spec_of`)."""
+        """The same for a pipeline given as plain data (`sklearn_spec.spec_of`)."""
         learns = any(part.learns for part in parts_of(spec))
         step = cls(
             transformer=json.dumps(spec, sort_keys=True, allow_nan=False),
@@ -183,13 +186,13 @@ class Fitted(Step):
         return list(json.loads(self.columns))
 
     def widths(self, classes: int) -> list[int]:
-        """How many columns made-up rows become in each part of a ColumnTransformer, the remainder last."""
+        """How many columns each part of a ColumnTransformer makes from made-up rows, the remainder last."""
         rows = self._as_columns(*self._uniform(classes))
         return [len(columns) for columns in parts_made(self._spec, rows)]
 
     @property
     def needs(self) -> Needs:
-        """What the sketch must hold: columns alone, the label with them, or pairs of columns, too."""
+        """What the sketch must hold: columns alone, columns with the label, or pairs of columns as well."""
         looks = {part.looks_at for part in self.parts}
         return "pairs" if "pairs" in looks else "labels" if "labels" in looks else "columns"
 
@@ -204,7 +207,7 @@ class Fitted(Step):
 
     @cached_property
     def settings(self) -> tuple[str, ...]:
-        """Its transformers in order, each with the parameters that are not at their defaults, such as PCA(n_components=5)."""
+        """Its transformers in order, each with the parameters that are not defaults, such as PCA(n_components=5)."""
         return tuple(_with_settings(self._spec))
 
     @property
@@ -212,7 +215,7 @@ class Fitted(Step):
         return self.needs != "columns"
 
     def check_place(self, domain: Domain, first: bool) -> None:
-        """ValueError unless the declared columns are those that the pipeline was read for, and reach it as they are declared."""
+        """ValueError unless the declared columns are those that the pipeline was read for, and reach the step unchanged."""
         if self.way == "free" and not first:
             raise ValueError(f"{self.name} takes the declared columns, so it must be the first step")
         if not self.made_for(domain):
@@ -225,7 +228,10 @@ class Fitted(Step):
         return bool(json.loads(json.dumps(domain.to_json()["columns"])) == self._kinds)
 
     def free(self, space: Space) -> ReleasedMap:
-        """Where nothing is learned of rows: the map of made-up ones, which hold each declared category and both ends of each column."""
+        """The map, if nothing is learned from rows.
+
+        It is made from made-up rows with every declared category and both ends of every column.
+        """
         x, labels = self._uniform(1)
         numeric = [kind["type"] == "numeric" for kind in self._kinds]
         first = np.hstack(
@@ -246,7 +252,7 @@ class Fitted(Step):
         )  # nothing bounds what transformers of another library do to a distance: it must be the first step
 
     def rows_wanted(self, n: float) -> int:
-        """How many rows are drawn: as many as there are where a count decides, more elsewhere."""
+        """How many rows are drawn: as many as the table has if counts matter to a transformer, otherwise more."""
         counted = frozenset(_names(self._spec)) & _BY_COUNT
         wanted = n if counted else max(n, FEWEST_ROWS)
         if "KNNImputer" in _names(self._spec):  # which keeps them
@@ -254,9 +260,9 @@ class Fitted(Step):
         return int(max(100, min(wanted, _MOST_ROWS, _MOST_NUMBERS // self.features)))
 
     def fit_drawn(self, x: Floats, labels: NDArray[np.integer[Any]], check: str = "") -> ReleasedMap:
-        """Fit on rows (n, d) of the encoded space that are public, and what is learned of them. check: what their sketch says about itself.
+        """Fit on drawn rows (n, d) of the encoded space, which are public. check: what their sketch says about itself.
 
-        FitFailed where a transformer cannot be fitted on them.
+        FitFailed if a transformer cannot be fitted on them.
         """
         return self._map_of(x, labels, check)
 

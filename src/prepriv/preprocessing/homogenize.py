@@ -38,12 +38,12 @@ class HomogeneousRows(StoredMap):
 
 @dataclass(frozen=True)
 class Homogenize(Step):
-    """Add the constant `level` to each row and scale it to norm `radius`: (b, d) -> (b, d + 1). Free.
+    """Append the constant `level` to each row and scale the row to norm `radius`: (b, d) -> (b, d + 1). Free.
 
     Parameters
     ----------
     level : float, default 1.0
-        About the norm that rows have in the mean, so that neither half of the new row is small.
+        The constant. Choose about the mean norm of the rows, so that neither part of the new row is small.
     radius : float, default 1.0
         The norm of every row afterwards.
     payment : None
@@ -52,7 +52,7 @@ class Homogenize(Step):
     Raises
     ------
     ValueError
-        For a level or radius that is not positive; in a plan, where cells can be missing.
+        For a level or radius that is not positive. In a plan: if cells can be missing.
 
     Notes
     -----

@@ -57,7 +57,7 @@ class MeanImputer(Imputer):
     Parameters
     ----------
     payment : Public, Budget or Sensitivity
-        How the means are paid for; by sensitivity with the declared caps `missing` and `fade` (`MeanImputer.Caps`).
+        How the means are paid for. By sensitivity, the declared caps are `missing` and `fade` (`MeanImputer.Caps`).
 
     Raises
     ------
@@ -66,9 +66,10 @@ class MeanImputer(Imputer):
 
     Notes
     -----
-    The mean divides by max(observed, n - cap), so too few observed cells give a flatter fill, never a larger one. Total
-    shift: sum_j p_j w_j / N_j, N_j = n - p_j, and p_j tau_j / N_j more where rows come in moved. Source: Provable Privacy
-    with Non-Private Pre-Processing, corrected. Proof: docs/proofs/impute.md.
+    The mean divides by max(observed, n - cap). So with too few observed cells the fill is closer to the midpoint,
+    never further away. The total shift is sum_j p_j w_j / N_j with N_j = n - p_j, and p_j tau_j / N_j more if rows
+    have already moved. Source: Provable Privacy with Non-Private Pre-Processing, corrected. Proof:
+    docs/proofs/impute.md.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class MeanImputer(Imputer):
     """
 
     def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
-        """One cell less moves a mean and its weight in opposite directions: the larger counts, not both."""
+        """One missing cell more moves a mean and its weight in opposite directions. So the larger of the two counts, not their sum."""
         w = space.widths[caps.columns]
         own = w / caps.observed + SUM_ERROR * w
         return Moves(own, own, opposed=True, per_unit=1 / caps.observed)
@@ -91,9 +92,9 @@ class MeanImputer(Imputer):
         return total / np.maximum(seen, 1 if caps is None else caps.observed), seen
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """Taken from its midpoint, a cell is at most half its width: a record weighs half the diagonal.
+        """Measured from the midpoint, a cell is at most half the width of its column. So a record counts with half the diagonal.
 
-        A dropped row arrives as a row of zeros, which stands anywhere in (or is pulled back to) that ball.
+        A dropped row arrives as a row of zeros, which can be anywhere in that ball, or is pulled back to it.
         """
         half = float(np.linalg.norm(space.widths[space.may_miss])) / 2
         record = rows_changed(adjacency) * half

@@ -21,20 +21,20 @@ class ConstantImputer(Step):
     Parameters
     ----------
     value : float, default 0.0
-        Finite, in the units of the rows that reach the step; it may lie outside the declared bounds of a column, which
-        then hold it.
+        The number: finite, in the units of the rows that reach the step. It may lie outside the declared bounds of a
+        column, which are then extended.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        For a value that is not a number of sane size.
+        For a value that is not a finite number, or is too large.
 
     Notes
     -----
-    Two neighbouring data sets miss the same cells in their common rows, so a shift of those rows passes through unchanged
-    (Lipschitz constant 1). Proof: docs/proofs/impute.md, section on constants.
+    In two neighbouring data sets, the same cells of common rows are missing. So a shift of those rows passes through
+    unchanged (Lipschitz constant 1). Proof: docs/proofs/impute.md, section on constants.
 
     Examples
     --------

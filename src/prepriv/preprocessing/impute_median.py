@@ -110,8 +110,8 @@ class MedianImputer(Imputer):
     Parameters
     ----------
     payment : Public, Budget or Sensitivity
-        How the medians are paid for; by sensitivity with the declared caps `missing`, `fade` and `gap`
-        (`MedianImputer.Caps`), by budget through a noisy histogram.
+        How the medians are paid for. By sensitivity, the declared caps are `missing`, `fade` and `gap`
+        (`MedianImputer.Caps`). By budget, they come from a noisy histogram.
 
     Raises
     ------
@@ -120,8 +120,8 @@ class MedianImputer(Imputer):
 
     Notes
     -----
-    Prefer it to MeanImputer for skewed columns that are dense around the median. A changed record moves a median by a rank
-    at most, shifted rows by the largest shift at most. Proof: docs/proofs/impute.md.
+    Prefer it to MeanImputer for skewed columns that are dense around the median. A changed record moves a median by
+    at most one rank. Shifted rows move it by at most the largest shift. Proof: docs/proofs/impute.md.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class MedianImputer(Imputer):
         return by_column("gap", declared, caps.names, 1.0) * space.widths[caps.columns]
 
     def about_columns(self, caps: MissingCaps, space: Space) -> tuple[NearMedian, ...]:
-        """The conditions on the gaps; a gap as wide as the column is none."""
+        """The conditions on the gaps. A gap as wide as the column is not a condition."""
         gaps = zip(caps.columns, self._gaps(caps, space))
         return tuple(
             NearMedian(PremiseColumn.of(space, j), at_most(gap), reading=space.reading)

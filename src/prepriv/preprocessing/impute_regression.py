@@ -222,10 +222,10 @@ class RegressionImputer(Imputer):
     ridge : float, default 0.1
         The penalty per record, in units where predictors and targets are at most 1.
     weight_bound : float, default 1.0
-        Radius B of the ball the weights lie in; predictions are clipped to the declared bounds.
+        Radius B of the ball in which the weights lie. Predictions are clipped to the declared bounds.
     payment : Public, Budget or Sensitivity
-        How the weights are paid for; by sensitivity with the declared caps `missing`, `fade` and `curvature`
-        (`RegressionImputer.Caps`), which adds to ridge in the price and makes the claim conditional.
+        How the weights are paid for. By sensitivity, the declared caps are `missing`, `fade` and `curvature`
+        (`RegressionImputer.Caps`). A curvature adds to `ridge` in the price, and makes the claim conditional.
 
     Raises
     ------
@@ -234,8 +234,8 @@ class RegressionImputer(Imputer):
 
     Notes
     -----
-    Prefer it to MeanImputer when columns predict each other well: it costs (1 + B) / ridge times as much, or somewhat more
-    for a small B. At prediction the midpoint is filled in. Proof: docs/proofs/impute.md.
+    Prefer it to MeanImputer if columns predict each other well. It costs (1 + B) / ridge times as much, or somewhat
+    more for a small B. At prediction, the midpoint is filled in. Proof: docs/proofs/impute.md.
 
     Examples
     --------
@@ -259,7 +259,7 @@ class RegressionImputer(Imputer):
         return self.Caps.of(self.name, self.paid).curvature
 
     def about_columns(self, caps: MissingCaps, space: Space) -> tuple[Curved, ...]:
-        """The conditions on the predictors; a curvature of 0 is none."""
+        """The conditions on the predictors. A curvature of 0 is not a condition."""
         frame, least = Frame.of(space), at_least(self._curvature())
         about = tuple(frame.predictors.tolist()), tuple(frame.centre.tolist()), frame.radius
         return tuple(
@@ -285,7 +285,7 @@ class RegressionImputer(Imputer):
         return Moves(record * gradient_diameter(bound) + other, record * (1 + bound) + other)
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Records that must change before a cap on missing cells or the curvature fails (1 / n a record)."""
+        """How many records must change before a cap on missing cells or the curvature fails. One record changes a curvature by 1 / n."""
         least, came = super().distance(rows, space, n), incoming or UNTOUCHED
         if self._curvature() > 0 and space.may_miss.any():
             frame, curvature = Frame.of(space), at_least(self._curvature())
@@ -331,7 +331,7 @@ class RegressionImputer(Imputer):
         return RegressionReleased(frame, self._weights(rows, frame, n)[0])
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """z z' has norm 1 and two of them are at most sqrt 2 apart; t z has norm 1 for each target."""
+        """z z' has norm 1, and two such matrices are at most sqrt 2 apart. t z has norm 1 for each target."""
         frame = Frame.of(space)
         t = len(frame.targets)
         record = math.sqrt(2 + 4 * t) if n_is_public(adjacency) else math.sqrt(1 + t)

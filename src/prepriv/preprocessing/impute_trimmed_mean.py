@@ -85,15 +85,16 @@ class TrimmedMeanCaps(ImputerCaps):
 
 @dataclass(frozen=True)
 class TrimmedMeanImputer(Imputer):
-    """Fill each missing numeric cell with the mean of its column without its extremes (prediction: midpoint).
+    """Fill each missing numeric cell with the mean of its column without extremes (at prediction: the midpoint).
 
     Parameters
     ----------
     trim : float, default 0.05
         This share of the n records (rounded up to m records) is left out at each end, in (0, 0.5).
     payment : Public or Sensitivity
-        How the means are paid for; by sensitivity with the declared caps `missing`, `fade` and `spread`
-        (`TrimmedMeanImputer.Caps`): a declared spread divides the price by as much, and makes the claim conditional on it.
+        How the means are paid for. By sensitivity, the declared caps are `missing`, `fade` and `spread`
+        (`TrimmedMeanImputer.Caps`). A declared spread lowers the price in proportion, and makes the claim conditional
+        on it.
 
     Raises
     ------
@@ -142,7 +143,7 @@ class TrimmedMeanImputer(Imputer):
         return by_column("spread", declared, caps.names, 1.0) * space.widths[caps.columns]
 
     def about_columns(self, caps: MissingCaps, space: Space) -> tuple[EndSpan, ...]:
-        """The conditions on the spreads; a spread as wide as the column is none."""
+        """The conditions on the spreads. A spread as wide as the column is not a condition."""
         spreads, m = zip(caps.columns, self._spreads(caps, space)), self._ends(caps.n)
         return tuple(
             EndSpan(PremiseColumn.of(space, j), m, at_most(spread), reading=space.reading)
@@ -151,7 +152,7 @@ class TrimmedMeanImputer(Imputer):
         )
 
     def moves(self, caps: MissingCaps, space: Space, incoming: RowShift) -> Moves:
-        """A changed record moves a trimmed sum by the span of what is left, shifted rows by their shift."""
+        """A changed record moves a trimmed sum by at most the span of what is left. Shifted rows move it by their shift."""
         least, spreads, w = self._least(caps), self._spreads(caps, space), space.widths[caps.columns]
         own = spreads / least + SUM_ERROR * w
         return Moves(own, own, opposed=spreads >= w, per_unit=1 / least)  # opposed: as for the mean

@@ -25,7 +25,7 @@ class InstanceOptimalCenter(Center):
     Parameters
     ----------
     precision : float, optional
-        Of its searches, in the units of the rows. None: radius / n^2, the paper's choice.
+        Precision of its searches, in the units of the rows. None: radius / n^2, the paper's choice.
     payment : Budget
         How m is paid for.
 

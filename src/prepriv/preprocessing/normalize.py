@@ -41,18 +41,18 @@ class ClipNorm(Step):
     Parameters
     ----------
     radius : float, default 1.0
-        Of the ball, in units of the rows.
+        The radius of the ball, in the units of the rows.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        For a radius that is not positive; in a plan, where cells can be missing.
+        For a radius that is not positive. In a plan: if cells can be missing.
 
     Notes
     -----
-    Non-expansive: shifts pass unchanged. Proof: docs/proofs/normalize.md.
+    No two rows move apart, so shifts pass through unchanged. Proof: docs/proofs/normalize.md.
 
     Examples
     --------
@@ -86,21 +86,21 @@ class Normalize(Step):
     Parameters
     ----------
     radius : float, default 1.0
-        The norm, in units of the rows.
+        The norm, in the units of the rows.
     floor : float, default 0.0
-        Rows shorter than this are scaled by radius / floor instead. At 0, plain row normalisation.
+        Rows shorter than this are scaled by radius / floor instead. 0 is plain row normalisation.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        For a radius that is not positive, or a negative floor; in a plan, where cells can be missing.
+        For a radius that is not positive, or a negative floor. In a plan: if cells can be missing.
 
     Notes
     -----
-    With floor 0 it is not a Lipschitz map, so it cannot follow a step paid for by sensitivity; with floor > 0 the
-    constant is radius / floor. Proof: docs/proofs/normalize.md.
+    With floor 0 it is not a Lipschitz map, so it cannot follow a step paid for by sensitivity. With floor > 0 the
+    Lipschitz constant is radius / floor. Proof: docs/proofs/normalize.md.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Rescale(Step):
     Parameters
     ----------
     radius : float, default 1.0
-        The bound afterwards.
+        The norm bound after the step.
     payment : None
         The step depends on no data.
 

@@ -137,19 +137,19 @@ class PCA(_Leading):
     k : int, default 50
         How many directions are kept: at most d, and at most the number of public rows.
     payment : Public or Budget
-        How the directions are paid for. By sensitivity it has no price below that of all rows: one record can turn its
-        directions, and no learner here is indifferent to that (docs/proofs/pca.md, section 3).
+        How the directions are paid for. Sensitivity is not available, because its price would be that of all rows.
+        One record can turn the directions, and every learner here depends on them (docs/proofs/pca.md, section 3).
 
     Raises
     ------
     ValueError
-        For another payment, or none; in a plan, for a k that is too large.
+        For another payment, or none. In a plan: for a k that is too large.
 
     Notes
     -----
-    A projection on fixed orthonormal directions is non-expansive: shifts pass through unchanged, and the ball keeps its
-    radius. By budget, the sum of x x^T, whose Frobenius norm is norm(x)^2, goes through the Gaussian mechanism as one
-    exact integer matrix; the rest is post-processing. Proof: docs/proofs/pca.md.
+    A projection on fixed orthonormal directions moves no two rows apart. So shifts pass through unchanged, and the
+    ball keeps its radius. By budget, the sum of x x^T goes through the Gaussian mechanism as one exact integer
+    matrix. The Frobenius norm of x x^T is norm(x)^2. The rest is post-processing. Proof: docs/proofs/pca.md.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class PCA(_Leading):
         return Space.ball(self.k, space.radius)
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
-        """Non-expansive, but for the cut of a row to some 2^-40 of its largest coordinate."""
+        """The shift is unchanged, except that a row is rounded to about 2^-40 of its largest coordinate."""
         if incoming.rows_moved == 0:
             return incoming
         bits = 2 * (_COMPONENT_BITS - math.ceil(math.log2(space.d) / 2))
@@ -212,7 +212,7 @@ class PCA(_Leading):
         return moments(rows, moment_grid(max(space.radius, longest), n), space.d, n).moment
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """How far the sum of x x^T moves in Frobenius norm (second_moment.py)."""
+        """How far the sum of x x^T moves between neighbours, in Frobenius norm (second_moment.py)."""
         return second_moment_shift(space.radius, adjacency, incoming)
 
     def check_release(
@@ -228,27 +228,28 @@ class PCA(_Leading):
 
 @dataclass(frozen=True)
 class RankReduction(_Leading):
-    """Project rows within their space on the k leading eigenvectors of the second moment: x -> P x.
+    """Project rows on the span of the k leading eigenvectors of their second moment, within their space: x -> P x.
 
     Parameters
     ----------
     k : int, default 50
         Rank of the projector P, 1 <= k < d.
     centred : bool, default False
-        Of the second moment about the mean m, and x -> m + P (x - m), pulled back to the ball.
+        Whether the second moment is about the mean m. The map is then x -> m + P (x - m), pulled back to the ball.
     payment : Sensitivity
-        With the declared caps `gap` and `tail` (`RankReduction.Caps`). The total shift is the smallest of what is proved,
-        and rests on the caps that this bound needs, which a test covers; without caps it is that of group privacy, and
-        needs nothing.
+        The declared caps are `gap` and `tail` (`RankReduction.Caps`). The total shift is the smallest of the proved
+        bounds. The claim rests on the caps that this bound needs, and a test covers them. Without caps, the bound is
+        that of group privacy and needs no condition.
 
     Raises
     ------
     ValueError
-        For another payment, or caps that it does not have; in a plan, for a k that is too large.
+        For another payment, or caps that it does not have. In a plan: for a k that is too large.
 
     Notes
     -----
-    Rows are first cut to 2^-21 of the declared radius. Nothing is needed at prediction. Proof: docs/proofs/pca.md.
+    Rows are first rounded to 2^-21 of the declared radius. Nothing is needed at prediction. Proof:
+    docs/proofs/pca.md.
 
     Examples
     --------
@@ -308,10 +309,12 @@ class RankReduction(_Leading):
         return incoming.plus(own, n=n)
 
     def rooms(self, rows: Rows, space: Space, n: int, incoming: RowShift) -> dict[str, float]:
-        """For each declared cap the room left, in records: one record moves it by at most one, and it is at most 0 where
-        the cap fails.
+        """For each declared cap, how far it is from failing, in records.
 
-        incoming: as it reaches the grid. Of rows cut to it: by as much as the cut can do, a cap must hold the better.
+        One record changes this by at most one, and it is at most 0 where the cap fails.
+
+        incoming: the shift as it reaches the grid. Rows are rounded to the grid, so a cap must hold with a margin for
+        that rounding.
         """
         from scipy.linalg import eigvalsh
 
@@ -332,9 +335,9 @@ class RankReduction(_Leading):
         return room
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """The least slack of the caps that `sensitivity` needs here; inf if it needs none.
+        """The smallest slack among the caps that `sensitivity` needs here. inf if it needs none.
 
-        Which these are depends on declared facts alone (docs/proofs/propose_test_release.md, "The caps that count").
+        Declared facts alone decide which caps these are (docs/proofs/propose_test_release.md, "The caps that count").
         """
         self.output(space)
         incoming = moment_grid(space.radius, need_n(n)).propagate(incoming or UNTOUCHED, space.d)

@@ -68,11 +68,11 @@ class QuantileTransform(Step):
     Parameters
     ----------
     levels : int, default 100
-        The quantiles stand at `levels` + 1 equal steps.
+        The quantiles are at `levels` + 1 evenly spaced ranks.
     columns : sequence of str, optional
         Names of the features. None: all of them.
     payment : Public
-        The rows whose quantiles are taken.
+        The public rows whose quantiles are taken.
 
     Raises
     ------
@@ -81,10 +81,11 @@ class QuantileTransform(Step):
 
     Notes
     -----
-    For skewed columns, whose unit and outliers no longer matter. Ties get the middle of their ranks. It is not a Lipschitz
-    map, so it cannot follow a step paid for by sensitivity. A column that is constant among the public rows goes to 1/2,
-    and to 0 and 1 below and above that value. Commands and estimator refuse it before any charge; after a private fit it is
-    seen only later, and must not end a run. Proof: docs/proofs/pillar.md.
+    It is for skewed columns: their units and outliers no longer matter. Ties get the middle of their ranks. It is not
+    a Lipschitz map, so it cannot follow a step paid for by sensitivity. If a column is constant among the public
+    rows, that value becomes 1/2, and values below and above it become 0 and 1. Commands and estimators refuse such a
+    column before any charge. After a private fit it is noticed only later, when it must not end a run. Proof:
+    docs/proofs/pillar.md.
 
     Examples
     --------

@@ -65,14 +65,14 @@ class Snap(ConfidentialMap):
 
 @dataclass(frozen=True)
 class Quantize(Step):
-    """Replace every row of a good cluster by its representative; rows in no good cluster stay.
+    """Replace every row of a good cluster by its representative. Rows that are in no good cluster stay.
 
     Parameters
     ----------
     eta : float
-        Distance in the units of the rows as they reach the step.
+        The distance within which rows count as near, in the units of the rows as they reach the step.
     representative : {"centre", "mean"}, default "centre"
-        The first good centre in an order of content, or the mean of the cluster's rows.
+        The first good centre by content, or the mean of the cluster's rows.
     payment : Sensitivity
         With the declared cap `max_neighbors` = m (default 10): no record has more than m records within 4 eta of it. One
         replaced record then moves at most 2 (m - 1) common rows, each by at most 2 eta and all of them by 2 (m - 1) eta
@@ -85,8 +85,9 @@ class Quantize(Step):
 
     Notes
     -----
-    Good clusters as in `Deduplicate`, whatever the labels. Rows are first cut to 2^-23 of the declared radius. Source:
-    Provable Privacy with Non-Private Pre-Processing, Proposition 3, corrected. Proof: docs/proofs/quantize.md.
+    Good clusters are defined as in `Deduplicate`, but labels do not matter. Rows are first rounded to 2^-23 of the
+    declared radius. Source: Provable Privacy with Non-Private Pre-Processing, Proposition 3, corrected. Proof:
+    docs/proofs/quantize.md.
 
     Examples
     --------
@@ -126,8 +127,10 @@ class Quantize(Step):
         return Uncrowded.of(CrowdCaps.of(self.name, self.paid).max_neighbors, self.eta, space)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """2 (m - 1) rows for each record that differs, by eta on average and 2 eta at most (means: 4 eta after a
-        step that moved rows, and in all one eta more for each record that differs)."""
+        """For each record that differs, 2 (m - 1) rows move by eta on average and by 2 eta at most.
+
+        For means it is 4 eta after a step that moved rows, and one eta more in all for each record that differs.
+        """
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         few = self._uncrowded(space)
@@ -150,7 +153,7 @@ class Quantize(Step):
         )
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """m + 1 - H, H the h-index of the counts within 8 eta, over the records that may differ."""
+        """m + 1 - H, where H is the h-index of the counts of rows within 8 eta, divided by the number of records that may differ."""
         need_filled(self.name, space)
         grid = cluster_grid(space.radius)
         x = read_points(rows, grid, space.d, need_n(n))
@@ -193,13 +196,13 @@ def _means(
 
 @dataclass(frozen=True)
 class QuantizeCells(Step):
-    """Move each row to the centre of its cell in a declared grid of cubes. Free, and released.
+    """Move each row to the centre of its cell in a declared grid of cubes. Free.
 
     Parameters
     ----------
     side : float
-        Of the cells, in the units of the rows; no row moves by more than side sqrt(d) / 2, up to the declared box and
-        ball.
+        Side of the cells, in the units of the rows. No row moves by more than side sqrt(d) / 2, apart from clipping
+        to the declared box and ball.
     offset : float, default 0.0
         Where the centre of one cell is, in every coordinate.
     payment : None
@@ -240,7 +243,7 @@ class QuantizeCells(Step):
         return math.inf
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
-        """Two versions of a row are at most a diagonal further apart."""
+        """Two versions of a row are at most one diagonal further apart than before."""
         if incoming.rows_moved == 0:
             return incoming
         diagonal = self.side * math.sqrt(space.d) * CELL_SLACK

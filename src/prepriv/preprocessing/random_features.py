@@ -100,25 +100,25 @@ def _times_power(x: NDArray[Any], exponent: NDArray[np.int32]) -> Floats:
 
 @dataclass(frozen=True)
 class RandomFeatures(Step):
-    """Add random features to each row, (b, d) -> (b, d + features), in the same ball. Free.
+    """Append random features to each row, (b, d) -> (b, d + features), in the same ball. Free.
 
     Parameters
     ----------
     features : int, default 1024
         How many are added.
     weight : float, default 1.0
-        Norm of the added part over that of the row itself.
+        Norm of the added part, divided by that of the row itself.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        For a setting out of range; in a plan, for rows that a step paid for by sensitivity has moved.
+        For a setting out of range. In a plan: for rows that a step paid for by sensitivity has moved.
 
     Notes
     -----
-    The model stays linear in the new features; it no longer has one weight a column. Proof:
+    The model is linear in the new features. It no longer has one weight per column. Proof:
     docs/proofs/random_features.md.
 
     Examples

@@ -48,24 +48,26 @@ class Roots(StoredMap):
 
 @dataclass(frozen=True)
 class RootColumns(Step):
-    """Take roots column by column: t to (sqrt(t + b) - sqrt(b)) / (sqrt(1 + b) - sqrt(b)), (b, d) -> (b, d). Free.
+    """Take roots column by column: t -> (sqrt(t + b) - sqrt(b)) / (sqrt(1 + b) - sqrt(b)), (b, d) -> (b, d). Free.
 
     Parameters
     ----------
     start : tuple of float, default ()
-        b, one number >= 0 a feature: 0 is the plain root, `STRAIGHT` a straight line. Empty: 0 for all.
+        b, one number >= 0 per feature. 0 is the plain root, and `STRAIGHT` is a straight line. Empty: 0 for all
+        features.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        For a number out of range; in a plan, for another number of features.
+        For a number out of range. In a plan: for another number of features.
 
     Notes
     -----
-    For features that are not negative, as encoded ones are. Not Lipschitz where b = 0, so it cannot follow a step paid for
-    by sensitivity. NaN, to be imputed later, stays NaN. Proof: docs/proofs/square_root.md.
+    It is for features that are not negative, as encoded ones are. If b is 0 for a feature, it is not a Lipschitz map,
+    so it cannot follow a step paid for by sensitivity. NaN stays NaN, to be imputed later. Proof:
+    docs/proofs/square_root.md.
 
     Examples
     --------
@@ -89,8 +91,11 @@ class RootColumns(Step):
 
     @staticmethod
     def of(domain: Domain) -> RootColumns:
-        """The root of each declared column's own value; of one declared from low < 0, that of its distance from a
-        beginning which recedes as low nears -high, where it is gone."""
+        """The root of each declared column's own value.
+
+        A column with low < 0 gets the root of the distance from a starting point, which moves away as low approaches
+        -high. Where low is -high or less, it gets a straight line.
+        """
         starts: list[float] = []
         for column in domain.columns.values():
             if not isinstance(column, Numeric):

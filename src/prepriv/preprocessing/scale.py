@@ -104,39 +104,42 @@ def powers(rows: Rows, columns: NDArray[np.intp], middle: Floats, n: int) -> tup
 
 @dataclass(frozen=True)
 class StandardScaler(Step):
-    """Scale each column to mean zero and standard deviation about one, then the row into a ball of declared norm.
+    """Scale each column to mean zero and a standard deviation of about one. Then scale the row into a ball of declared norm.
 
     Parameters
     ----------
     floor : float, default 0.1
-        Least standard deviation to divide by, as a share of the column's declared width, in (0, 0.5].
+        The smallest standard deviation to divide by, as a share of the column's declared width, in (0, 0.5].
     rule : {"max", "root", "none"}, default "max"
-        "max" divides by max(sigma, floor); "root" by sqrt(sigma^2 + floor^2), which costs about 2.6 times less under
-        sensitivity; "none" by sigma itself, with the claim conditional on sigma >= floor everywhere (by public data or
-        budget it is the same as "max").
+        "max" divides by max(sigma, floor). "root" divides by sqrt(sigma^2 + floor^2), which costs about 2.6 times
+        less under sensitivity. "none" divides by sigma itself, and the claim then rests on sigma >= floor in every
+        column. With public data or by budget, "none" is the same as "max".
     center : {"mean", "midpoint"}, default "mean"
-        "midpoint" is that of the declared bounds, about which sigma is then taken too: it costs four times less under
-        sensitivity and half the noise under budget, and a learner with a bias misses nothing.
+        What is subtracted. "midpoint" is the middle of the declared bounds, and sigma is then taken about it, too. It
+        costs four times less under sensitivity, halves the noise under budget, and a learner with a bias loses
+        nothing by it.
     radius : float, optional
-        Declared norm of a row afterwards. None: 2 sqrt(number of scaled columns), twice what rows have in the mean, and
-        the declared norm of the others.
+        Declared norm of a row after the step. None: from 2 sqrt(number of scaled columns), twice what rows have on
+        average, and the declared norm of the other columns.
     columns : sequence of str, optional
         Names of the features to scale. None: all of them.
     shrink : bool, default False
-        Draw a mean that a budget paid for to the midpoint of the bounds, the more the larger its noise is beside it (James
-        and Stein). For little signal, where the noise of the mean would move all rows.
+        Whether a mean paid for by budget is shrunk towards the midpoint of the bounds, the more so the larger its
+        noise is relative to it (James and Stein). It is for little signal, where the noise of the mean would move all
+        rows.
     common : bool, default False
-        One mean and one standard deviation of all cells of the columns, as for the pixels of images. The columns must reach the
-        step with the same bounds. Numeric columns are encoded to shares of their own declared bounds, so theirs do, and cells are
-        averaged as such shares. A budget buys two numbers instead of two per column, at the noise of one column.
+        Whether all columns share one mean and one standard deviation, as for the pixels of images. The columns must
+        reach the step with the same bounds. Numeric columns do, because each is encoded as a share of its own
+        declared bounds, and these shares are averaged. A budget then buys two numbers instead of two per column, at
+        the noise of one column.
     payment : Public, Budget or Sensitivity
         How centres and scales are paid for.
 
     Raises
     ------
     ValueError
-        For a setting out of range, or no payment; in a plan, where cells can be missing, or where columns with `common` have
-        different bounds.
+        For a setting out of range, or no payment. In a plan: if cells can be missing, or if columns with `common`
+        have different bounds.
 
     Notes
     -----
@@ -248,7 +251,7 @@ class StandardScaler(Step):
         )
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """All rows move; (w/s) sqrt(1 + w^2/(4 s^2)) in total for one column, or less (scale_shift.py)."""
+        """All rows move: for one column by at most (w/s) sqrt(1 + w^2/(4 s^2)) in total (scale_shift.py)."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         scaling = self._scaling(space, incoming)
         conditions = incoming.conditions + self._spreads(space)
@@ -272,7 +275,7 @@ class StandardScaler(Step):
         )
 
     def distance(self, rows: Rows, space: Space, n: int, incoming: RowShift | None = None) -> float:
-        """Rule "none": records that must change before a standard deviation is below its floor; otherwise inf."""
+        """For the rule "none": how many records must change before a standard deviation is below its floor. Otherwise inf."""
         if self.rule != "none":
             return math.inf
         came = incoming or UNTOUCHED
@@ -347,9 +350,10 @@ class StandardScaler(Step):
         return 1 if self.common else len(columns)
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """One row of powers in place of another; a moved row moves its powers sqrt(5) / unit times as far.
+        """One row of powers replaces another. If a row moves, its powers move sqrt(5) / unit times as far.
 
-        Averages over k columns move sqrt(k) times less: the mean of k moves is at most their norm over sqrt(k).
+        Averages over k columns move sqrt(k) times less, because the mean of k moves is at most their norm divided by
+        sqrt(k).
         """
         columns = self._columns(space)
         _, unit, _, radius, shift = self._frame(space)
@@ -376,9 +380,10 @@ class StandardScaler(Step):
         return ScaleReleased(self._affine(space, mean, np.minimum(variance, half * half), self._floored))
 
     def mean_error(self, space: Space, noise: float, fitted: ReleasedMap) -> float | None:
-        """Expected squared norm of the noise in the mean that a budget paid for, in scaled units; None without a mean.
+        """Expected squared norm of the noise in a mean that a budget paid for, in scaled units. None without a mean.
 
-        noise: standard deviation of one released mean of powers. A function of the plan and of what was released.
+        noise: the standard deviation of one released mean of powers. The result depends on the plan and on released
+        numbers only.
         """
         if self.center != "mean" or not isinstance(fitted, ScaleReleased):
             return None

@@ -22,15 +22,15 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class MinMaxScaler(Step):
-    """Scale each column to [0, 1] by its least and greatest usual value; what lies beyond is clipped.
+    """Scale each column to [0, 1] by its lowest and highest usual value. Values beyond them are clipped.
 
     Parameters
     ----------
     floor : float, default 0.05
-        Least range to divide by, as a share of the column's declared width, in (0, 1].
+        The smallest range to divide by, as a share of the column's declared width, in (0, 1].
     lowest, highest : float, default 0.01 and 0.99
-        Quantile levels that stand for least and greatest when they are found privately; public rows give their true
-        minimum and maximum.
+        The quantile levels that count as lowest and highest when they are found privately. Public rows give their
+        true minimum and maximum.
     columns : sequence of str, optional
         Names of the features to scale. None: all of them.
     payment : Public or Budget
@@ -43,8 +43,8 @@ class MinMaxScaler(Step):
 
     Notes
     -----
-    Declared bounds scale to [0, 1] for free: use this step only where they are much wider than the data. Proof:
-    docs/proofs/scale.md.
+    Declared bounds already scale columns to [0, 1] for free. Use this step only if they are much wider than the data.
+    Proof: docs/proofs/scale.md.
 
     Examples
     --------

@@ -166,18 +166,19 @@ class Scattering(Step):
     Parameters
     ----------
     J : int, default 2
-        Octaves, each of which halves the side of the maps.
+        Number of octaves. Each halves the side of the maps.
     L : int, default 8
-        Angles.
+        Number of angles.
     floor : float, default 0.001
-        Added to the deviation by which each group of maps is divided, in intensity; it makes the map Lipschitz.
+        Added to the standard deviation by which each group of maps is divided, in units of intensity. It makes the
+        map Lipschitz.
     payment : None
         The step depends on no data.
 
     Raises
     ------
     ValueError
-        For a setting out of range; in a plan, for rows that are not images, and images of less than 2^J pixels a side.
+        For a setting out of range. In a plan: for rows that are not images, and images with a side below 2^J pixels.
 
     Notes
     -----
@@ -207,7 +208,7 @@ class Scattering(Step):
         return self.free(space).lipschitz
 
     def propagate(self, space: Space, incoming: RowShift) -> RowShift:
-        """As any fixed map does, and both ends rounded."""
+        """As for any fixed map, with both results rounded."""
         if incoming.rows_moved == 0:
             return incoming
         fitted, diameter = self.free(space), self.output(space).diameter

@@ -20,7 +20,7 @@ from prepriv.space import Space
 
 @dataclass(frozen=True)
 class ShrunkCenter(Center):
-    """Subtract a private mean that is drawn towards zero: x -> x - c m, c = max(0, 1 - d sd^2 / norm(m)^2).
+    """Subtract a private mean that is shrunk towards zero: x -> x - c m, c = max(0, 1 - d sd^2 / norm(m)^2).
 
     Parameters
     ----------
@@ -34,8 +34,9 @@ class ShrunkCenter(Center):
 
     Notes
     -----
-    m is the mean by budget, sd the noise of one of its d cells. The estimate of James and Stein, positive part: in the mean
-    square nearer to the true mean than m is. Proof: docs/proofs/center.md.
+    m is the mean paid for by budget, and sd is the standard deviation of the noise in each of its d cells. It is the
+    positive-part estimate of James and Stein, whose mean squared error is smaller than that of m. Proof:
+    docs/proofs/center.md.
 
     Examples
     --------

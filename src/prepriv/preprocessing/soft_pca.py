@@ -39,11 +39,12 @@ class SoftPCA(Step):
     Parameters
     ----------
     strength : float, default 0.01
-        lambda > 0, in the squared units of the rows: directions with eigenvalue far below it vanish, far above it stay.
+        lambda > 0, in the squared units of the rows. Directions with an eigenvalue far below it vanish, and those far
+        above it stay.
     centred : bool, default False
-        M about the mean m, and x -> m + f(M)(x - m), pulled back to the ball.
+        Whether M is about the mean m. The map is then x -> m + f(M)(x - m), pulled back to the ball.
     payment : Sensitivity
-        Without caps.
+        No caps are needed.
 
     Raises
     ------
@@ -52,9 +53,9 @@ class SoftPCA(Step):
 
     Notes
     -----
-    Unconditional. In the unit ball the common rows move by 1 / (2 sqrt(lambda)) in all, to first order in 1 / (n lambda),
-    and data sets that reach it exist: 5.0 at lambda = 0.01, whatever n. Rows are first cut to 2^-21 of the declared radius.
-    Nothing is needed at prediction. Proof: docs/proofs/soft_pca.md.
+    The bound is unconditional. In the unit ball the common rows move by 1 / (2 sqrt(lambda)) in all, to first order
+    in 1 / (n lambda): 5.0 at lambda = 0.01, for every n. Some data sets reach this. Rows are first rounded to 2^-21
+    of the declared radius. Nothing is needed at prediction. Proof: docs/proofs/soft_pca.md.
 
     Examples
     --------
@@ -105,7 +106,7 @@ class SoftPCA(Step):
         return Space(-side, side, radius, np.zeros(space.d, dtype=bool), space.names)
 
     def sensitivity(self, domain: Domain | Space, n: int, incoming: RowShift | None = None) -> RowShift:
-        """The smallest of the proved bounds: the record and what came in together, or one after the other."""
+        """The smallest of the proved bounds, which treat the record and the incoming shift together, or one after the other."""
         space, n, incoming = as_space(domain), need_n(n), incoming or UNTOUCHED
         need_filled(self.name, space)
         grid = moment_grid(space.radius, n)

@@ -37,7 +37,7 @@ class SignedRoot(StoredMap):
 
 @dataclass(frozen=True)
 class SquareRoot(Step):
-    """Take the square root of every feature, of a negative one minus that of its absolute value: (b, d) -> (b, d). Free.
+    """Take the signed square root of every feature, sign(x) sqrt(|x|): (b, d) -> (b, d). Free.
 
     Parameters
     ----------
@@ -51,8 +51,9 @@ class SquareRoot(Step):
 
     Notes
     -----
-    Good for features whose zero means "nothing there" (pixels, counts, amounts). Not Lipschitz at zero, so it cannot
-    follow a step paid for by sensitivity. NaN (to be imputed later) stays NaN. Proof: docs/proofs/square_root.md.
+    It is for features whose zero means "nothing there" (pixels, counts, amounts). It is not Lipschitz at zero, so it
+    cannot follow a step paid for by sensitivity. NaN stays NaN, to be imputed later. Proof:
+    docs/proofs/square_root.md.
 
     Examples
     --------

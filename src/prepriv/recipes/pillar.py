@@ -170,37 +170,38 @@ def pillar(
     n : int, optional
         Number of private records. None: the domain's.
     k : int, optional
-        Dimension to project on. None: `recommend_k` of the public rows.
+        Number of dimensions to project on. None: `recommend_k` of the public rows.
     loss : {"Softmax", "Logistic", "Hinge"} or Loss, default "Softmax"
-        "Logistic" is for two classes; "Hinge" has margin zeta for rows of norm one, one-versus-rest for more classes. A
-        Loss is one for rows of norm 5.
+        "Logistic" is for two classes. "Hinge" has margin zeta for rows of norm one, and is one-versus-rest for more
+        classes. A Loss is applied to rows of norm 5.
     learner : {"GradientDescent", "NoisySGD", "PoissonSGD"}, default "GradientDescent"
-        Full batch with an exact account; Algorithm 2 (fixed batches, replace-one); or Poisson batches.
+        Full batches with an exact account, Algorithm 2 of the paper (fixed batches, replace-one), or Poisson batches.
     zeta : float, default 0.1
         Margin of the hinge.
     standardize : bool, default False
-        Bring columns to public standard scores first, for columns with units of their own.
+        Whether columns are first scaled to standard scores by the public rows. It is for columns with different
+        units.
 
     Returns
     -------
     steps : tuple of steps
-        All of them free or public.
+        The steps, all of them free or public.
     learner : Learner
 
     Raises
     ------
     ValueError
-        Before any private record is read: for unknown names, too few or constant public rows, columns that differ.
+        For unknown names, too few or constant public rows, or other columns. No private record is read.
 
     Notes
     -----
-    Projected rows are scaled so that public ones have norm 5 in the mean square; `Model.flattened` folds the
+    Projected rows are scaled so that the root mean square norm of public rows is 5. `Model.flattened` folds the
     projection and the scale into the weights. Proof: docs/proofs/pillar.md; utility: docs/pillar.md.
 
     References
     ----------
-    How to Make Semi-Private Learning Effective, Algorithm 1; its noise is calibrated by the privacy loss distribution
-    instead.
+    How to Make Semi-Private Learning Effective, Algorithm 1. Here the noise is calibrated by the privacy loss
+    distribution.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class _Older(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A released linear model: the part of a run that may leave, with its claim.
+    """A released linear model with its claim: the part of a run that may leave.
 
     `PrivateClassifier.model_` is one, and `Model.load` reads one from its file.
 
@@ -73,18 +73,21 @@ class Model:
     maps : tuple of ReleasedMap
         The released maps of the steps, in order.
     weights : array, (d + 1, K)
-        Of the scores, the bias last; K is 1 for a target, 1 or 2 for two classes, else the number of classes.
+        The weights of the scores, the bias last. K is 1 for a target, 1 or 2 for two classes, and otherwise the
+        number of classes.
     private : bool
         Whether noise from the operating system protected the run.
     plan : mapping
         The plan as plain data (`Plan.to_json`).
     receipt : mapping, optional
-        The charge it was made under ("plan_uid", "sequence", "head" of the ledger), by which `ledger verify` sees a
-        ledger that was rolled back; and the ledger's "dataset", "cap" and "total" after it. None: it was charged to none.
+        The charge under which it was made: "plan_uid", "sequence" and "head" of the ledger, by which `ledger verify`
+        notices a ledger that was rolled back, and the ledger's "dataset", "cap" and "total" after the charge. None:
+        no ledger was charged.
     link : Link, optional
-        From scores to probabilities. None: softmax (models of version 0.1).
+        How scores become probabilities. None: by softmax (models of version 0.1).
     choice : Chosen, optional
-        How it was chosen among others (`prepriv.choose`): then the claim is that of all of them. None: it stood alone.
+        How it was chosen among others (`prepriv.choose`). The claim is then that of all candidates. None: there were
+        no others.
 
     See Also
     --------
@@ -92,7 +95,7 @@ class Model:
 
     Notes
     -----
-    The file is a function of the frozen plan and of outputs of mechanisms only (docs/model-format.md).
+    The file depends only on the frozen plan and on outputs of mechanisms (docs/model-format.md).
 
     Examples
     --------
@@ -169,16 +172,17 @@ class Model:
         Returns
         -------
         array, (n, classes)
-            In the declared order of the classes; the predicted one has the largest, or the largest times its `class_weight`.
+            The probabilities, in the declared order of the classes. The predicted class has the largest one, after it
+            is multiplied by `class_weight` if there is one.
 
         Raises
         ------
         ValueError
-            For a model of a number, and where the form of the rows is not the declared one.
+            For a regression model, and if the rows do not have the declared form.
 
         Notes
         -----
-        Not softmax of the scores: training clipped gradients, which the link undoes
+        They are not the softmax of the scores. Training clipped gradients, and the link corrects for that
         (docs/proofs/calibrated_probabilities.md).
         """
         self._need_classes()
@@ -190,7 +194,7 @@ class Model:
         return softmax(scores) if self.link is None else self.link.probabilities(scores, norms)
 
     def predict_index(self, data: Any) -> NDArray[np.intp]:
-        """Predict the index of the class of raw rows, among the declared ones.
+        """Predict the index of the class of raw rows among the declared classes.
 
         Parameters
         ----------
@@ -224,14 +228,17 @@ class Model:
 
     @cached_property
     def class_weight(self) -> Floats | None:
-        """Weight of each declared class in predictions, (classes,): declared, or 1 over its noisy count; None: all alike."""
+        """The weight of each declared class in predictions, (classes,): declared, or 1 divided by its noisy count.
+
+        None: all classes weigh the same.
+        """
         if declared := self.plan.get("class_weight"):
             return np.array(declared)
         counted = [m.counts for m in self.maps if isinstance(m, CountedClasses)]
         return counted[0].min() / counted[0] if counted else None
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """Predict the label, or the number, of raw rows.
+        """Predict the label, or the numeric target, of raw rows.
 
         Parameters
         ----------
@@ -241,12 +248,12 @@ class Model:
         Returns
         -------
         array, (n,)
-            One of the declared classes each, or a number between the declared bounds.
+            One declared class per row, or a number between the declared bounds.
 
         Raises
         ------
         ValueError
-            Where the form of the rows is not the declared one.
+            If the rows do not have the declared form.
         """
         check_new_rows(data, self.domain)
         if self.domain.target is not None:
@@ -261,9 +268,10 @@ class Model:
     def flattened(self) -> Model:
         """The same model with its last linear maps (projection, mean, scale) folded into the weights.
 
-        This is post-processing of what was released, so the claim is the same. Predictions agree up to rounding. If every
-        map is linear, only noisy counts of classes are left of them, and the weights are those of the encoded features (How to Make Semi-Private Learning Effective, w = A w_A).
-        Probabilities then are those of rows of the largest declared norm.
+        This is post-processing of what was released, so the claim is the same. Predictions agree up to rounding. If
+        every map is linear, no map is left except noisy counts of classes, and the weights are those of the encoded
+        features (How to Make Semi-Private Learning Effective, w = A w_A). Probabilities are then those for rows of
+        the largest declared norm.
         """
         from prepriv.preprocessing.center import Subtract
         from prepriv.preprocessing.normalize import Multiply
@@ -290,33 +298,34 @@ class Model:
     def to_onnx(self) -> Any:
         """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
 
-        Columns of probabilities stand in the declared order of the classes, which the metadata name as JSON under "classes".
-        Inputs: `prepriv.integrations.onnx_model.onnx_rows`. Raises NotExportable, a ValueError, for what ONNX has no form for
-        (hashed texts, third-party maps), ImportError without `prepriv[onnx]`.
+        Columns of probabilities are in the declared order of the classes, which the metadata list as JSON under
+        "classes". Inputs: `prepriv.integrations.onnx_model.onnx_rows`. NotExportable, a ValueError, for what cannot
+        be written as ONNX (hashed texts, third-party maps). ImportError without `prepriv[onnx]`.
         """
         from prepriv.integrations.onnx_model import to_onnx
 
         return to_onnx(self)
 
     def to_sklearn(self) -> Any:
-        """A fitted `LogisticRegression` or `LinearRegression` with the same weights, where all maps are linear.
+        """A fitted `LogisticRegression` or `LinearRegression` with the same weights, if all maps are linear.
 
-        Of any other model, such as of `steps="linear"` or of a compiled pipeline of scikit-learn, a `Pipeline` whose first step has
-        all the maps: it takes raw tables, and its pickle needs prepriv.
+        For any other model, such as one of `steps="linear"` or of a compiled pipeline of scikit-learn, a `Pipeline`
+        whose first step holds all the maps. It takes raw tables, and unpickling it needs prepriv.
 
-        Rows of the first: numbers in the units of their columns, between the declared bounds; a category as 0 or 1 in a column of its
-        own, named as in `Domain.feature_names`. The same labels; probabilities are softmax of the scores, without the link.
-        Classes, and so weights and columns of probabilities, stand in ascending order, as scorers of scikit-learn expect.
-        Raises ValueError for a model that weighs classes.
+        A linear model takes rows of numbers in the units of their columns, between the declared bounds. Each category
+        is 0 or 1 in a column of its own, named as in `Domain.feature_names`. It predicts the same labels. Its
+        probabilities are the softmax of the scores, without the link. Classes, and with them weights and columns of
+        probabilities, are in ascending order, as scorers of scikit-learn expect. ValueError for a model that weighs
+        classes.
         """
         from prepriv.integrations.to_sklearn import to_sklearn
 
         return to_sklearn(self)
 
     def shapes(self) -> list[Shape]:
-        """What each column adds to the score of an additive model (`steps="additive"`), with bands of the noise alone.
+        """What each column adds to the score of an additive model (`steps="additive"`), with bands that cover the noise alone.
 
-        Raises ValueError for a model that is not a sum of functions of its columns.
+        ValueError for a model that is not a sum of functions of its columns.
         """
         from prepriv.release.shapes import shapes
 
@@ -346,24 +355,25 @@ class Model:
         Parameters
         ----------
         folder : path
-            Made if it is not there.
+            The folder, which is made if it does not exist.
         ledger : path or URL, optional
-            The one that the model was charged to. Its hash is then written beside the charge, and `ledger show`
-            prints it. None: it is not written.
+            The ledger to which the model was charged. The hash of the model is then written beside the charge, and
+            `ledger show` prints it. None: it is not written.
         overwrite : bool, default False
-            Replace another model that privacy was paid for.
+            Whether another model that privacy was paid for may be replaced.
 
         Returns
         -------
         Path
-            Of the file.
+            The path of the file.
 
         Raises
         ------
         ValueError
-            With nothing written, for a folder named model.json, where another such model is there, and for the ledger of a model that was charged to none.
+            For a folder named model.json, if another such model is there, and for a ledger if the model was charged
+            to none. Nothing is written.
         OSError
-            Of the system's class, where the file cannot be written.
+            If the file cannot be written.
         """
         if Path(folder).name == FILE:
             raise ValueError(
@@ -390,17 +400,17 @@ class Model:
             return True
 
     def text(self) -> str:
-        """What its file holds, all ASCII."""
+        """The content of its file, in ASCII."""
         return json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
 
     @cached_property
     def declared(self) -> Plan:
-        """The plan, read back: what it claims is recomputed. ValueError (`plan_from_json`) if that is not stated."""
+        """The plan, read back. Its claim is recomputed, and ValueError is raised if the file states another one (`plan_from_json`)."""
         return plan_from_json(self.plan)
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed of plan, candidates and drafts of the domain, as far as there are any; None without privacy."""
+        """What is claimed for the plan, with candidates and drafts of the domain if there are any. None without privacy."""
         return with_drafts(self.part, self.domain, self.declared.delta, self.declared.n)
 
     @property
@@ -417,7 +427,7 @@ class Model:
         Parameters
         ----------
         path : path
-            Of one of the three.
+            The path of one of the three.
 
         Returns
         -------
@@ -426,12 +436,13 @@ class Model:
         Raises
         ------
         BadArtifact
-            A ValueError, on anything that is not a model, or that states another guarantee.
+            A ValueError, for anything that is not a model, or that states a guarantee which does not follow from its
+            plan.
 
         Notes
         -----
-        The guarantee is recomputed from the plan. A file is not signed: that the run followed the plan is taken on trust from
-        the person who made it.
+        The guarantee is recomputed from the plan. A file is not signed. You have to trust its maker that the run
+        followed the plan.
         """
         path = artifact_file(path_of("path", path))
         if not path.is_file():

@@ -125,9 +125,9 @@ class Errors:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a run promises, to whom, and what each step cost: as JSON and as one HTML page.
+    """What a run promises, to whom, and what each step cost, as JSON and as one HTML page.
 
-    `PrivateClassifier.report_` is one; `Report.of` makes one of a plan.
+    `PrivateClassifier.report_` is one. `Report.of` makes one from a plan.
 
     Parameters
     ----------
@@ -138,17 +138,17 @@ class Report:
     prices : tuple of Price
         What each step would cost in each way of payment.
     evaluation : Evaluation or Errors, optional
-        What was measured on a table that the user declared public. None: nothing.
+        What was measured on a table that you declared public. None: nothing.
     paid : tuple of (str, str, str), default ()
         (step, way, cost in words) of every step and of training.
     receipt : mapping, optional
-        Of the charge in a ledger. None: it was charged to none.
+        The receipt of the charge in a ledger. None: no ledger was charged.
     measured : PrivateEvaluation, optional
         What was measured privately, on rows set aside. None: nothing.
     model : Model, optional
-        What left, if it is shown. None: it is not.
+        The released model, if the report shows it. None: it does not.
     audited : OneRun, optional
-        What the canaries of the run showed. None: it had none.
+        What the canaries of the run showed. None: the run had none.
 
     See Also
     --------
@@ -156,7 +156,7 @@ class Report:
 
     Notes
     -----
-    Every number is a function of the frozen plan, or of a table that the user declared public. The report says which.
+    Every number is a function of the frozen plan, or of a table that was declared public. The report says which.
 
     Examples
     --------
@@ -190,13 +190,13 @@ class Report:
 
     @cached_property
     def summary(self) -> ReportSummary:
-        """What it says first: what is predicted, how well, for whom not, what to do about it, and the promise."""
+        """The first part of the report: what is predicted, how well, for whom it fails, what to do about it, and the promise."""
         return ReportSummary.of(self)
 
     @cached_property
     def guarantee(self) -> Guarantee | None:
-        """What is claimed of all that the page shows: the model, how it was chosen, what was measured of it, and what it cost
-        to draft its domain."""
+        """What is claimed for everything that the page shows: the model, how it was chosen, how it was measured, and
+        the draft of its domain."""
         return with_drafts(self.part, self.plan.domain, self.plan.delta, self.plan.n)
 
     @property
@@ -210,14 +210,14 @@ class Report:
 
     @cached_property
     def artifact(self) -> dict[str, str] | None:
-        """The name and the SHA-256 of the model's file, as a ledger and `sha256sum` give it; None without a model."""
+        """The name and the SHA-256 of the model's file, as a ledger and `sha256sum` give it. None without a model."""
         if self.model is None:
             return None
         return {"file": FILE, "sha256": hashlib.sha256(self.model.text().encode()).hexdigest()}
 
     @property
     def claims(self) -> dict[str, Any] | None:
-        """What the claim adds up: this run and each draft; None of a domain that was declared."""
+        """The parts that the claim adds up: this run and each draft. None if the domain was declared."""
         return claims(self.part, self.plan.domain, self.plan.delta)
 
     @staticmethod
@@ -301,12 +301,12 @@ class Report:
         Parameters
         ----------
         path : path
-            Its folder is made if it is not there.
+            The path of the file. Its folder is made if it does not exist.
 
         Returns
         -------
         Path
-            Of the file.
+            The path of the file.
 
         Raises
         ------

@@ -20,12 +20,13 @@ def shape_picture(found: Shape, output: int = 0) -> str:
     found : Shape
         One of `Model.shapes`.
     output : int, default 0
-        Of which column of the scores.
+        Which column of the scores is drawn.
 
     Returns
     -------
     str
-        The same bytes for the same shape. A missing cell has a step of its own beyond the last edge.
+        The picture, with the same bytes for the same shape. Missing cells have a step of their own beyond the last
+        edge.
 
     Examples
     --------

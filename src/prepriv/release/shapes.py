@@ -34,14 +34,14 @@ class Shape:
     column : str
         Its name.
     edges : array, (bins + 1,), or None
-        Of a column of numbers, in its own units, the declared bounds at the ends; None for categories.
+        The edges for a column of numbers, in its units, with the declared bounds at the ends. None for categories.
     names : tuple of str
-        One a value: of categories ("other" and "missing" last), or of intervals.
+        One name per value: categories ("other" and "missing" last) or intervals.
     values : array, (values, K)
-        Of mean zero over bins or categories, a missing cell's beside them.
+        What each bin or category adds to the score, with mean zero over them, and what a missing cell adds.
     band : array, (values,), or None
-        Two standard deviations of what the noise of training alone does to each; None unless the learner is
-        `GradientDescent`. It holds no error of the rows or of the model.
+        Two standard deviations of what the noise of training alone does to each value. None unless the learner is
+        `GradientDescent`. It does not cover errors by sampling or by the model.
 
     Examples
     --------

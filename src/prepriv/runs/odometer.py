@@ -39,12 +39,12 @@ _PURE = 1e-9  # where pure fits are added up: at δ = 0 nothing better than thei
 
 
 class CompositionWarning(UserWarning):
-    """Several private fits ran in one process, and no ledger adds them up. Given once per process, at the second fit.
+    """A warning: several private fits ran in one process, and no ledger adds them up. It is given once per process, at the second fit.
 
     Notes
     -----
-    Each `guarantee_` is that of one fit. `prepriv.spent` shows what all of them cost together. Where every fit is charged
-    to a ledger, its cap holds for all, and nothing is said.
+    Each `guarantee_` is that of one fit. `prepriv.spent` shows what all of them cost together. If every fit is
+    charged to a ledger, its cap holds for all, and no warning is given.
     """
 
 
@@ -70,11 +70,11 @@ class Spent:
     Parameters
     ----------
     delta : float
-        Where `epsilon` is computed.
+        The delta at which `epsilon` is computed.
     fits : tuple of PrivateFit
         Every fit, in order.
     without_privacy : int, default 0
-        Fits without noise of the operating system (epsilon = inf), which are in no total.
+        Number of fits without noise from the operating system (epsilon = inf). They are in no total.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Spent:
 
     @cached_property
     def totals(self) -> dict[str, Guarantee]:
-        """The composed guarantee of the fits under each kind of neighbours (`Guarantee.neighbours`): others do not add."""
+        """The composed guarantee of the fits, for each kind of neighbours (`Guarantee.neighbours`). Different kinds do not add up."""
         kinds = dict.fromkeys(fit.guarantee.neighbours for fit in self.fits)
         return {kind: self._total(kind) for kind in kinds}
 
@@ -115,7 +115,7 @@ class Spent:
 
     @cached_property
     def epsilon(self) -> dict[str, float]:
-        """The composed ε at `delta` under each kind of neighbours: inf where `delta` is too small to compute at."""
+        """The composed ε at `delta`, for each kind of neighbours. inf if `delta` is too small for the computation."""
         return {
             kind: _answer(total, self.delta, *reversed(self._sum(kind)))
             for kind, total in self.totals.items()
@@ -123,7 +123,7 @@ class Spent:
 
     @cached_property
     def above_the_sum(self) -> bool:
-        """Whether `delta` is too small for what the fits share: their plain sum of ε holds at the sum of δ."""
+        """Whether `delta` is so small that the plain sum of the fits' ε, which holds at the sum of their δ, is smaller."""
         return any(self.epsilon[kind] > self._sum(kind)[0] for kind in self.totals)
 
     def __str__(self) -> str:
@@ -240,13 +240,13 @@ def spent(delta: float = 1e-5) -> Spent:
     Parameters
     ----------
     delta : float, default 1e-5
-        In (0, 1): where the composed ε is computed.
+        In (0, 1). The composed ε is computed at this delta.
 
     Returns
     -------
     Spent
-        `.epsilon` and `.totals` hold one total for each kind of neighbours, `.fits` every fit, so that the user can leave
-        out those on other people's data.
+        `.epsilon` and `.totals` hold one total for each kind of neighbours. `.fits` holds every fit, so that you can
+        leave out fits on other people's data.
 
     Raises
     ------
@@ -255,10 +255,11 @@ def spent(delta: float = 1e-5) -> Spent:
 
     Notes
     -----
-    An upper bound of what those people pay, in these bounds:
+    It is an upper bound on what those people pay, with these limits:
 
-    - The odometer cannot tell whose rows a fit read. A fit counts in full, also on a part of the rows.
-    - *Which* rows it reads must not depend on a record, or the sum can be too small. Under replace-one KFold's parts
+    - The odometer cannot tell whose rows a fit read. Every fit counts in full, even on a part of the rows.
+    - *Which* rows a fit reads must not depend on a record. Otherwise the sum can be too small. Under replace-one
+    KFold's parts
       depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/scikit-learn.md).
     - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.
     - It is a sum for settings that were fixed beforehand. For settings chosen after seeing what earlier fits released,

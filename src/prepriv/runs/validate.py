@@ -25,17 +25,18 @@ class Validation:
     Parameters
     ----------
     rows : int
-        Of the table.
+        Number of rows of the table.
     declared : int or None
-        Number of records (or units) of the domain; None if it declares none.
+        The declared number of records or units. None if the domain declares none.
     columns : tuple of Counted
         Each declared column, with the number of its faulty cells.
     labels : Counted or None
-        The same for the labels; None if none were given.
+        The same for the labels. None if none were given.
     conditions : tuple of (str, str, bool), optional
-        (step, sentence, whether it holds) of the plan; None where there was no plan, or one for other rows.
+        (step, sentence, whether it holds) for each condition of the plan. None without a plan, or with one for
+        another number of rows.
     units : (int, int, int), optional
-        Of a domain with units: how many there are, rows without an id, and rows beyond those that are read.
+        For a domain with units: the number of units, of rows without an id, and of rows beyond those that are read.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class Validation:
 
     @property
     def lines(self) -> list[tuple[str, ...]]:
-        """(column, declared, found, and the count of each of FAULTS) as texts; no value of a record."""
+        """(column, declared, found, and the count of each of FAULTS), as texts, without any value of a record."""
         return [(c.name, c.declared, c.found, *map(str, c.faults)) for c in self.all]
 
     def __str__(self) -> str:
@@ -118,21 +119,21 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
     y : array, (n,), optional
         Their labels. None: labels are not checked.
     plan : Plan, optional
-        Whose conditions are checked on these rows. None: no conditions.
+        The plan whose conditions are checked on these rows. None: no conditions are checked.
 
     Returns
     -------
     Validation
-        Printed, a table of counts; `clean` says whether all is as declared.
+        Prints as a table of counts. `clean` says whether everything is as declared.
 
     Raises
     ------
     ValueError
-        Where X or y does not have the form that the domain declares, as `fit` would.
+        If X or y does not have the declared form, as in `fit`.
 
     Notes
     -----
-    Training can say none of this, because it would reveal records.
+    Training cannot say any of this, because it would reveal records.
 
     Examples
     --------

@@ -397,20 +397,20 @@ def load_schema(path: str | Path, *, drafts: bool = False) -> Schema:
     Parameters
     ----------
     path : path
-        Of a YAML file that says what is public about a table, and optionally the pipeline (docs/command-line.md).
+        A YAML file that says what is public about a table, and optionally the pipeline (docs/command-line.md).
     drafts : bool, default False
-        Take also what `prepriv schema init` wrote and nobody has edited: its bounds are the data's, so nothing that
-        leaves may depend on them.
+        Whether to accept a file that `prepriv schema init` wrote and nobody has edited. Its bounds are those of the
+        data, so nothing that is released may depend on them.
 
     Returns
     -------
     Schema
-        `domain()`, `build_steps()`, `build_learner()`.
+        The schema, with `domain()`, `build_steps()` and `build_learner()`.
 
     Raises
     ------
     BadSchema
-        A ValueError of one line, for anything that is wrong.
+        A ValueError with one line, for anything that is wrong.
 
     Examples
     --------

@@ -21,30 +21,32 @@ def embedding_matrix(data: Any, column: str | None = None, *, d: int | None = No
     Parameters
     ----------
     data : matrix, list of vectors, Arrow array or table, or data frame
-        A NumPy matrix or a list of vectors; an Arrow array of vectors; an Arrow table or a data frame, whose `column`
-        holds vectors (a list or fixed-size list a cell), or, with column None, one number a cell in every column.
+        A NumPy matrix, a list of vectors, or an Arrow array of vectors. Or an Arrow table or data frame: its `column`
+        holds one vector per cell (a list or fixed-size list), or with column None every column holds one number per
+        cell.
     column : str, optional
         Name of the column that holds vectors.
     d : int, optional
-        The declared length of a vector. None: the number of columns, or the length that most vectors have, which one
-        record can decide where two lengths are as frequent: declare d where the rows are private.
+        The declared length of a vector. None: the number of columns, or the length that most vectors have. If two
+        lengths are equally frequent, one record decides, so declare d if the rows are private.
 
     Returns
     -------
     array, (n, d)
-        A record without a vector, or with a vector of another length, is a row of zeros; a cell that is not a number is
-        NaN.
+        The rows. A record without a vector, or with a vector of another length, is a row of zeros. A cell that is not
+        a number is NaN.
 
     Raises
     ------
     ValueError
-        For another shape; no message holds a value. A column that holds no vectors at all is refused where d is None, and
-        is zeros where d is declared: of a column whose other cells are missing one record sets the type.
+        For another shape. No message holds a value. A column without any vector is refused if d is None. If d is
+        declared it becomes zeros, because a single record can set the type of a column whose other cells are missing.
 
     Notes
     -----
-    Declare the rows with `Domain.ball(d, classes, radius=...)`: longer rows are pulled back to the ball, rows with a
-    missing number count as zero. The extractor must be fixed without private records (docs/proofs/pillar.md).
+    Declare the rows with `Domain.ball(d, classes, radius=...)`. Longer rows are pulled back to the ball, and rows
+    with a missing number count as zero. The model that makes the embeddings must not depend on private records
+    (docs/proofs/pillar.md).
 
     Examples
     --------

@@ -32,8 +32,8 @@ def is_database(data: Any) -> bool:
 class Query(Stream):
     """The rows of a query to a database, as a table for `PrivateClassifier.fit` and everything else that takes a table.
 
-    The database is opened so that it cannot be written to. Nothing but the names of columns is read before the charge. Each
-    release reads the query once. Its text stands in the plan and in the claim: a record is a row of this query.
+    The database is opened for reading only. Before the charge, nothing but the names of columns is read. Each release
+    runs the query once. Its text is part of the plan and of the claim: a record is a row of this query.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class Query(Stream):
     Raises
     ------
     ValueError
-        For another URL, for what is not one statement that reads, and where a driver is not installed.
+        For another URL, for anything but one statement that reads, and if the driver is not installed.
 
     Notes
     -----
-    What a row is worth: docs/proofs/one_table.md. Whatever the query joins, counts, samples or cuts off happens before the
-    claim begins, which is for rows of its result.
+    The claim is for rows of the query's result. Whatever the query joins, counts, samples or cuts off happens before
+    that. Proof: docs/proofs/one_table.md.
 
     Examples
     --------

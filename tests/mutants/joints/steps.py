@@ -24,9 +24,9 @@ MUTANTS: tuple[Mutant, ...] = (
         "a step that says nothing is 1-Lipschitz",
         KIND,
         "preprocessing/base.py",
-        '        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said about it."""\n'
+        '        """The Lipschitz constant of the fitted map, as a map of rows. inf if there is none, or if the step does not state one."""\n'
         "        return math.inf\n",
-        '        """Lipschitz constant of the fitted map, as a map of rows; inf if there is none, or nothing is said about it."""\n'
+        '        """The Lipschitz constant of the fitted map, as a map of rows. inf if there is none, or if the step does not state one."""\n'
         "        return 1.0\n",
         closed("says_nothing_of_its_map"),
     ),

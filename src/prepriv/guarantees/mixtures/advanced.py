@@ -101,7 +101,7 @@ class AdvancedMixture(TradeoffFunction):
 def advanced_mixture(
     pairs: tuple[_Pair, _Pair], weight: float, *, gamma: float | None = None, eta: float | None = None
 ) -> AdvancedMixture:
-    """Bound a mixture of two pairs by all four pairs: T((1-w) P1 + w P2, (1-w) Q1 + w Q2) from T(P_i, Q_j).
+    """Bound a mixture of two pairs by way of all four pairs: T((1-w) P1 + w P2, (1-w) Q1 + w Q2) from T(P_i, Q_j).
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def advanced_mixture(
     weight : float
         w, in (0, 1).
     gamma, eta : float, optional
-        In [0, w] and in [w, 1], both or neither. None: they are optimised.
+        In [0, w] and in [w, 1]. Give both or neither. None: they are optimised.
 
     Returns
     -------
     AdvancedMixture
-        Optimised, never below `mixture` of the two diagonal pairs.
+        The bound, never below `mixture` of the two diagonal pairs.
 
     Raises
     ------

@@ -151,9 +151,9 @@ def random_initialization(
     Parameters
     ----------
     clip : float
-        Each record's gradient (y - theta x)(-x) is clipped to it; > 0; math.inf: not clipped.
+        Each record's gradient (y - theta x)(-x) is clipped to this norm, > 0. math.inf: it is not clipped.
     target : float, default 1.0
-        Bound of |y|, declared, not read off the data.
+        The declared bound of |y|, which must not be read off the data.
     noise_std : float, default 1.0
         Standard deviation of the Gaussian noise that is added to the sum, > 0.
     claim : {"instance", "bounded", "unrestricted"}, default "instance"
@@ -176,8 +176,9 @@ def random_initialization(
 
     Notes
     -----
-    Holds also if I is published. One step only, I independent of the data: no claim for more steps, for a start from
-    pretraining or earlier models, nor for hiding I. Proof: docs/proofs/random_initialization.md.
+    The bound also holds if I is published. It is for one step, with I independent of the data. It claims nothing for
+    more steps, for a start from pretraining or from earlier models, or for hiding I. Proof:
+    docs/proofs/random_initialization.md.
 
     Examples
     --------
@@ -210,7 +211,7 @@ def random_initialization(
 def initialization_mixture(
     shift_cdf: Callable[[Floats], Floats], largest: float, *, claim: str, cells: int = 4096
 ) -> RandomInitialization:
-    """Bound one noisy step of any model: the law of the worst shift over neighbouring data is supplied.
+    """Bound one noisy step of any model from the distribution of the worst shift over neighbouring data.
 
     Parameters
     ----------
@@ -218,11 +219,12 @@ def initialization_mixture(
         P[mu <= m] for m of shape (k,), or a lower bound of it, where mu(I) is the supremum over neighbouring data of the l2
         distance of the gradients at I, in units of the noise.
     largest : float
-        A number mu never exceeds, > 0 and finite.
+        A number that mu never exceeds, > 0 and finite.
     claim : str
-        What the supremum was taken over; kept as it is.
+        What the supremum was taken over, in words. It is kept unchanged.
     cells : int, default 4096
-        Of the law, rounded to their right ends, so the answer errs by about largest/cells, upwards.
+        Number of cells of the distribution. Shifts are rounded up to the end of their cell, so the result is too
+        large by about largest/cells.
 
     Returns
     -------

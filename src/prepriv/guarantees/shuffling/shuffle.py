@@ -189,20 +189,20 @@ class BlanketShuffle(Shuffled):
 def shuffle(
     epsilon0: float, n: int, method: str = "exact", *, randomizer: LocalRandomizer | None = None
 ) -> Shuffled:
-    """Give what n users' shuffled reports satisfy, each user running the same epsilon0-DP randomizer once.
+    """Give the guarantee of n users' shuffled reports, where each user runs the same epsilon0-DP randomizer once.
 
     Parameters
     ----------
     epsilon0 : float
         The local guarantee, any finite number >= 0 (pure DP; no other restriction).
     n : int
-        Users, at least 1. Adjacency is replace-one: one user's record changes.
+        Number of users, at least 1. Adjacency is replace-one: one user's record changes.
     method : {"exact", "paper", "fmt"}, default "exact"
         "exact" evaluates the dominating pair exactly; "paper" is Theorem 4.2 of Unified Enhancement of Privacy Bounds,
         corrected; "fmt" is Feldman, McMillan, Talwar 2023, Theorem 3.2.
     randomizer : LocalRandomizer, optional
-        What is known of the randomizer beyond epsilon0, for a tighter bound: `k_randomized_response(k)`,
-        `local_laplace()` or `blanket(mass)`. With method="exact" only. None: nothing.
+        What is known about the randomizer beyond epsilon0, for a tighter bound: `k_randomized_response(k)`,
+        `local_laplace()` or `blanket(mass)`. Only with method="exact". None: nothing is known.
 
     Returns
     -------

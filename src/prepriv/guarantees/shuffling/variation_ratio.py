@@ -120,7 +120,7 @@ def blanket(mass: float) -> Blanket:
     Parameters
     ----------
     mass : float
-        At least so much, in [0, 1].
+        A lower bound of the mass, in [0, 1].
 
     Returns
     -------
