@@ -159,7 +159,7 @@ def test_what_does_not_fit_is_said_to_be_silent_where_it_is_read(folder, capsys)
     )
     assert run(["--help"]) == 0
     codes = " ".join(capsys.readouterr().out.split())
-    assert "70 failed after private data was opened; 130 interrupted" in codes
+    assert "70 failed after private records were read; 130 interrupted" in codes
 
 
 # ------------------------------------------------------------------------------------------- outputs

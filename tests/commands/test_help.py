@@ -138,3 +138,13 @@ def test_a_draft_says_what_to_look_at_of_what_it_released(tmp_path, monkeypatch,
     assert "written: comma" in (tmp_path / "s.yaml").read_text() and "'b'" not in said
     assert "write low: and high: in place of classes:, with the bounds of 'stars'" in said
     assert "Free edits in the file: delete the lines of a column" in said
+
+
+def test_a_list_in_a_help_text_keeps_its_lines(capsys):
+    """Only a backspace, not its two characters, tells the command line to leave a paragraph as it is."""
+    for path, _ in LEAVES:
+        assert run([*path, "--help"]) == 0
+        said = capsys.readouterr().out
+        assert "\\b" not in said
+        if path == ("account",):
+            assert "\n    PoissonSGD                Poisson sampling" in said

@@ -836,7 +836,7 @@ _OLDER = (
         "an exception with a value",
         "tracebacks and messages that quote records",
         "commands/common.py",
-        '    except Exception:\n        raise Stop(\n            "the run failed after private data was opened; details are withheld because they could hold a value "\n            "of a record (a charge, if any, stays)",\n',
+        '    except Exception:\n        raise Stop(\n            "the run failed after private records were read; details are withheld because they could hold a value "\n            "of a record (a charge, if any, stays)",\n',
         '    except Exception as error:\n        raise Stop(\n            f"the run failed: {error}",\n',
         (
             "tests/commands/test_cli.py",

@@ -236,7 +236,7 @@ def account_command(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    r"""Print what an existing pipeline really costs, by every route and step by step. Reads no data.
+    """Print what an existing pipeline really costs, by every route and step by step. Reads no data.
 
     The file gives rows:, delta:, the data, steps: and learner:. The data are declared by domain: (a box or a ball of features) or by
     schema: FILE (a schema beside the file). Steps are written as in a schema. A step that was fitted on the private records
@@ -264,7 +264,7 @@ def account_command(
     sklearn: FILE.py may replace steps:. The file defines `pipeline`, a Pipeline of scikit-learn, and is run. Two facts may be declared
     with it. missing: 0.02 is the largest share of records that miss a cell. deviation: 0.1 is the least standard deviation of a scaled
     column, as a share of its declared width. A part that rests on one of them is refused without it.
-    """
+    """  # noqa: D301 the backspace of \b is meant
     if target is not None and (plot is not None or as_json):
         raise Stop("--target prints code: it has no --plot and no --json")
     check_plot(plot)

@@ -149,7 +149,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         rich_markup_mode=None,
         epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken; 2 bad input, with nothing written or charged; 3 budget exceeded; 4 ledger "
         "unavailable; 5 ledger corrupt; 6 the ledger refused the plan; 7 a test refused the data (this is charged); 8 an audit could not decide; 70 failed after "
-        "private data was opened; 130 interrupted; 141 standard output ended early.",
+        "private records were read; 130 interrupted; 141 standard output ended early.",
     )
     app.callback()(_options)
     for name, (module, attribute, help_line) in COMMANDS.items():

@@ -59,7 +59,7 @@ def sensitivity(
     """Search made-up neighbours for rows and sums that move further than a step declares, or releases that tell them apart.
 
     For your own steps, give a Python file that defines `domain` (a Domain), `steps` (a list) and, optionally, `n`. Each step is
-    attacked in every way it can be paid for, so one entry a step is enough. The constants of a loss of your own are attacked if
+    attacked in every way it can be paid for, so one entry per step is enough. The constants of a loss of your own are attacked if
     the file defines `learner`. `prepriv audit replay FILE.py` runs the same file as a fit would, which also finds code that
     reads what it was not handed. `mechanisms`, a list of (mechanism, private value, private value of a neighbour), are
     attacked by many releases of both values. Exit code 0: held; 1: broken; 8: not decided.

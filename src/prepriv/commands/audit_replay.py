@@ -49,7 +49,10 @@ def replay(
         typer.Option(help=f"Privacy budget of the plan (default {EPSILON:g}; a model has its own)."),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help=f"Well below 1 / rows (default {DELTA:g}; a model has its own).")
+        float | None,
+        typer.Option(
+            help=f"Chance left out of the guarantee; well below 1 / rows (default {DELTA:g}; a model has its own)."
+        ),
     ] = None,
     adjacency: Annotated[str | None, typer.Option(help="replace-one or add-or-remove-one.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same pairs.")] = 0,

@@ -70,7 +70,7 @@ def private_data_open() -> Iterator[None]:
         raise Stop(f"{outcome} (a charge, if any, stays)", FOUND) from None
     except Exception:
         raise Stop(
-            "the run failed after private data was opened; details are withheld because they could hold a value "
+            "the run failed after private records were read; details are withheld because they could hold a value "
             "of a record (a charge, if any, stays)",
             AFTER_TOUCH,
         ) from None
@@ -122,7 +122,7 @@ def says_what_stays(came: Came, out: Path | None = None) -> Iterator[None]:
         elif isinstance(error, OSError):
             what = f"cannot write to the output: {reason(error)}"
         else:
-            what = "the run failed after private data was opened; details are withheld"
+            what = "the run failed after private records were read; details are withheld"
         raise Stop(f"{what} (a charge, if any, stays)", AFTER_TOUCH) from None
 
 

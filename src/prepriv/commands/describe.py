@@ -41,7 +41,8 @@ def describe(
         Path | None, typer.Option(help="Write a page to this .html file, and the same as .json beside it.")
     ] = None,
     correlations: Annotated[
-        bool, typer.Option("--correlations", help="Also correlations of all pairs of numeric columns.")
+        bool,
+        typer.Option("--correlations", help="Also release correlations of all pairs of numeric columns."),
     ] = False,
     by: Annotated[
         str | None,

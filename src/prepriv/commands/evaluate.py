@@ -65,7 +65,7 @@ def evaluate(
     period: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of a model trained by periods: read the test rows of this one alone (default: its own)."
+            help="For a model trained by periods: read the test rows of this period alone (default: those of training)."
         ),
     ] = None,
     ledger: LedgerOption = None,

@@ -159,7 +159,7 @@ def plan(
     left: Annotated[bool, typer.Option("--left", help="Divide what is left, not the whole cap.")] = False,
     runs: Annotated[int, typer.Option(min=1, max=10**6, help="How many equal runs have to fit.")] = 1,
     delta: Annotated[float | None, typer.Option(help="The delta that each run will declare.")] = None,
-    period: Annotated[str, typer.Option(help="Of a ledger by periods: which one, such as 2026-11.")] = "",
+    period: Annotated[str, typer.Option(help="For a ledger by periods: the period, such as 2026-11.")] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
     ] = False,
@@ -211,8 +211,8 @@ def verify(
 ) -> None:
     """Check ledgers: file, hash chain, totals and cap, receipts of artifacts, and that no data set has two caps.
 
-    A ledger that was restored from an older copy, or lacks its last rows, is consistent by itself. Only receipts can show it: give
-    everything that was released beside the ledger.
+    A ledger that was restored from an older copy, or lacks its last rows, is consistent by itself. Only receipts can show that, so
+    give everything that was released together with the ledger.
     """
     from prepriv.commands.receipts import gives_receipts, missing_receipts, receipts_in
 

@@ -38,7 +38,9 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Write a CSV here instead of to standard output.")] = None,
     proba: Annotated[
         bool,
-        typer.Option(help="Also write the probability of each class; always, where classes are weighed."),
+        typer.Option(
+            help="Also write the probability of each class. This is always done if classes have weights."
+        ),
     ] = False,
     class_weight: Annotated[
         str | None,

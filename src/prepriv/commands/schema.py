@@ -51,7 +51,10 @@ def schema_init(
         ),
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="With --epsilon: well below 1 / rows (default: 1e-6).")
+        float | None,
+        typer.Option(
+            help="With --epsilon: chance left out of the guarantee; well below 1 / rows (default: 1e-6)."
+        ),
     ] = None,
     rows: Annotated[
         int | None, typer.Option(help="With --epsilon: number of records, declared and public.")

@@ -48,7 +48,8 @@ def sketch(
     ledger: LedgerOption = None,
     note: Note = None,
     pairs: Annotated[
-        bool, typer.Option("--pairs", help="Also correlations of all pairs of columns within each class.")
+        bool,
+        typer.Option("--pairs", help="Also release correlations of all pairs of columns within each class."),
     ] = False,
     draw: Annotated[int, typer.Option(help="How many synthetic rows to draw, to try code on.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of these rows; it is not a secret.")] = 0,

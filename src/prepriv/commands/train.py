@@ -114,7 +114,7 @@ def train(
     period: Annotated[
         list[str] | None,
         typer.Option(
-            help="Read the rows of this month (2026-11) or year (2026) alone, by the schema's periods:; may be repeated."
+            help="Read the rows of this month (2026-11) or year (2026) alone, where the schema declares periods. Repeat the option for several."
         ),
     ] = None,
     holdout: Annotated[
