@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -135,14 +136,93 @@ def test_settings_of_a_pipeline_are_chosen_with_the_domain_of_the_model():
         prepriv.private(make_pipeline(gaps, kept.set_params(k=k), LogisticRegression()), DOMAIN)
         for k in (1, 2)
     ]
-    grid = [{"steps": model.steps, "learner": model.learner} for model in made]
-    with pytest.raises(ValueError, match=r"model\.domain"):
-        prepriv.choose(grid, ROWS, LABELS, DOMAIN, epsilon=2.0)
-    for odd in (made[0], gaps, make_pipeline(gaps, LogisticRegression())):
-        with pytest.raises(ValueError, match=r"candidate is"):
-            prepriv.choose([odd, "linear"], ROWS, LABELS, DOMAIN)
-    best = prepriv.choose(grid, ROWS, LABELS, made[0].domain, epsilon=2.0)
-    assert f"SelectKBest(k={best.number + 1})" in repr(best.candidate.steps)
+    for domain in (
+        DOMAIN,
+        made[0].domain,
+        made[0].domain.with_n(len(LABELS)),
+    ):  # what they were made from, or theirs
+        best = prepriv.choose(made, ROWS, LABELS, domain, epsilon=2.0)
+        assert f"SelectKBest(k={best.number + 1})" in repr(best.candidate.steps)
+    assert f"candidate {best.number + 1} of 2 (number={best.number})" in str(best)
+    best.model_.predict(ROWS)
+
+
+def _scaled(estimator=None, *columns):
+    filled = make_pipeline(SimpleImputer(), StandardScaler())
+    return make_pipeline(
+        make_column_transformer((filled, list(columns or ("a", "c")))), estimator or LogisticRegression()
+    )
+
+
+def test_a_choice_reads_every_setting_of_a_model_or_refuses_it_by_name():
+    weighed = prepriv.private(_scaled(LogisticRegression(class_weight="balanced")), DOMAIN)
+    margin = prepriv.private(_scaled(LinearSVC()), DOMAIN)
+    late = prepriv.private(_scaled(), DOMAIN).set_params(threshold=0.25)
+    plain = prepriv.private(_scaled(), DOMAIN, epsilon=2.0)
+    plans = prepriv.choose(
+        [plain, weighed, margin, late], ROWS, LABELS, DOMAIN, epsilon=2.0
+    ).plan.chosen.plans
+    assert [p.pipeline[-1].name for p in plans].count("ClassCounts") == 1 and plans[1].pipeline[
+        -1
+    ].name == "ClassCounts"
+    assert [type(p.learner.loss).__name__ for p in plans] == [
+        "Logistic",
+        "Logistic",
+        "SquaredHinge",
+        "Logistic",
+    ]
+    assert [p.class_weight for p in plans] == [(), (), (), (0.25, 0.75)]
+    for name, value in (
+        ("holdout", 0.2),
+        ("threads", 2),
+        ("ledger", "L.db"),
+        ("epsilon", 3.0),
+        ("audit", 10),
+    ):
+        odd = prepriv.private(_scaled(), DOMAIN).set_params(**{name: value})
+        with pytest.raises(ValueError, match=f"candidate 2 has {name}="):
+            prepriv.choose([plain, odd], ROWS, LABELS, DOMAIN, epsilon=2.0)
+
+    class Own(prepriv.PrivateClassifier):
+        pass
+
+    with pytest.raises(ValueError, match="candidate 2: Own"):
+        prepriv.choose([plain, Own(plain.domain)], ROWS, LABELS, DOMAIN, epsilon=2.0)
+
+
+def test_a_choice_refuses_what_would_compare_one_thing_with_itself_or_two_tables():
+    one, other = prepriv.private(_scaled(), DOMAIN), prepriv.private(_scaled(LinearSVC()), DOMAIN)
+    for alone in ({"steps": one.steps, "learner": other.learner}, {"steps": [one.steps, "auto"]}, one.steps):
+        with pytest.raises(ValueError, match="the models themselves"):  # they lack the estimator
+            prepriv.choose([alone, other], ROWS, LABELS, one.domain)
+    with pytest.raises(ValueError, match="candidates 2 and 3"):
+        prepriv.choose([one, other, other], ROWS, LABELS, DOMAIN)
+    fewer = prepriv.private(_scaled(None, "a"), DOMAIN)
+    with pytest.raises(ValueError, match=r"candidates 1 and 2 .*'c' is dropped"):
+        prepriv.choose([one, fewer], ROWS, LABELS, DOMAIN)
+    no_gaps = make_pipeline(make_column_transformer((PCA(1), ["a", "c"])), LogisticRegression())
+    with pytest.raises(ValueError, match=r"candidates 1 and 2 .*gaps of 'a'"):
+        prepriv.choose([one, prepriv.private(no_gaps, DOMAIN)], ROWS, LABELS, DOMAIN)
+    wider = replace(DOMAIN, columns={**DOMAIN.columns, "a": prepriv.Numeric(-9, 99)})
+    with pytest.raises(ValueError, match="another domain"):
+        prepriv.choose([one, other], ROWS, LABELS, wider)
+    with pytest.raises(ValueError, match="candidate 1 is not private"):
+        prepriv.choose([_scaled(), one], ROWS, LABELS, DOMAIN)
+    with pytest.raises(ValueError, match="a candidate is"):
+        prepriv.choose([StandardScaler(), one], ROWS, LABELS, DOMAIN)
+
+
+def test_a_choice_warns_once_for_each_candidate_and_names_it():
+    rows = Domain.box(0, 1, features=30, classes=[0, 1])
+    made = [
+        prepriv.private(make_pipeline(StandardScaler(), PCA(k), LogisticRegression()), rows, way="budget")
+        for k in (2, 3)
+    ]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        prepriv.choose(made, np.zeros((500, 30)), np.arange(500) % 2, rows, epsilon=0.5)
+    said = [str(w.message) for w in told if issubclass(w.category, WeakSignal) and "PCA" in str(w.message)]
+    assert [one.partition(":")[0] for one in said] == ["candidate 1", "candidate 2"]
 
 
 def test_gaps_that_the_pipeline_does_not_fill_and_parts_that_alone_learn_are_said():

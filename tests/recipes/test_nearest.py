@@ -48,9 +48,8 @@ def test_each_is_refused_with_its_line(name):
     instead, differs = nearest_to(name, "PrivateRegressor" if domain is TARGET else "PrivateClassifier")
     with pytest.raises(ValueError) as told:
         read_estimator(object.__new__(NAMES[name]), domain)
-    assert str(told.value).startswith(
-        f"{name}: it has no private learner"
-    ) and f"{instead} ({differs})" in str(told.value)
+    assert str(told.value).startswith(f"{name}: it has no private learner")
+    assert instead in str(told.value) and differs in str(told.value)
 
 
 def test_a_search_around_a_pipeline_names_the_pipeline():

@@ -1,31 +1,50 @@
-"""What `choose` can choose among: recipes, steps, learners, losses, or grids of them."""
+"""What `choose` can choose among: recipes, steps, learners, losses, grids of them, or estimators that are not fitted."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from prepriv._arguments import shown
+from prepriv._kinds import is_ours
+from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Loss
+from prepriv.plans.decision import decision
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
+from prepriv.recipes.step_rule import LearnerRule, StepRule
 
-_KEYS = ("steps", "learner", "loss")
+_KEYS = ("steps", "learner", "loss", "class_weight", "threshold")
+_OF_MODEL = ("steps", "learner", "class_weight", "threshold")
+"""Settings of an estimator that a candidate keeps; its domain is compared with that of the choice."""
 _MOST = 1000
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One pipeline: steps and learner as for `PrivateClassifier`, and a loss in place of the learner's, if any."""
+    """One pipeline: settings as for `PrivateClassifier`, and a loss in place of the learner's, if any. domain: that of the estimator
+    which was given, None without one."""
 
-    steps: str | Sequence[Step] = "auto"
-    learner: str | Learner = "auto"
+    steps: str | Sequence[Step] | StepRule = "auto"
+    learner: str | Learner | LearnerRule = "auto"
     loss: Loss | None = None
+    class_weight: Any = None
+    threshold: float | None = None
+    domain: Domain | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        """The settings that are not at their defaults."""
+        told = [
+            f"{one.name}={value!r}"
+            for one in fields(self)
+            if one.repr and not ((value := getattr(self, one.name)) is None or value == one.default)
+        ]
+        return ", ".join(told) or "the default recipe"
 
     def plan(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> Plan:
         """Its plan for n records at a budget."""
@@ -34,46 +53,125 @@ class Candidate:
         )
         if self.loss is not None:
             learner = replace(learner, loss=self.loss)  # type: ignore[type-var]
-        return make_plan(domain, steps, learner, epsilon=epsilon, delta=delta, n=n)
+        more, weights = decision(domain, self.class_weight, self.threshold)
+        plan = make_plan(domain, (*steps, *more), learner, epsilon=epsilon, delta=delta, n=n)
+        return replace(plan, class_weight=weights) if weights else plan
 
 
-def candidates_of(given: Any) -> tuple[Candidate, ...]:
+def candidates_of(given: Any, **asked: Any) -> tuple[Candidate, ...]:
     """The candidates that are meant; ValueError, with one sentence, for anything else.
 
-    given: a list of recipes ("auto", "linear"), learners, losses, lists of steps, and mappings of "steps", "learner" and
-    "loss" to one of those or a list of them (a grid, as in scikit-learn); or one such mapping.
+    given: a list of recipes ("auto", "linear"), learners, losses, lists of steps, estimators that are not fitted, and mappings
+    of settings to a value or a list of them (a grid, as in scikit-learn); or one such mapping. asked: settings of the choice.
+    An estimator may repeat them.
     """
     if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
         raise ValueError(f"candidates must be a list of two or more, or a grid; got {shown(given)}")
     listed = [given] if isinstance(given, Mapping) else list(given)
-    found = tuple(itertools.chain.from_iterable(_of(one) for one in listed))
+    found = tuple(itertools.chain.from_iterable(_of(one, i + 1, asked) for i, one in enumerate(listed)))
     if not 2 <= len(found) <= _MOST:
         raise ValueError(f"candidates: between 2 and {_MOST} are needed to choose one; got {len(found)}")
     return found
 
 
-def _of(one: Any) -> Iterable[Candidate]:
+def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
+    """The domain of the choice: that of the estimators among the candidates, with the declared n, else the given one.
+
+    ValueError where two estimators have other columns, since all candidates read one encoded table, or where the given
+    domain is not the one that they were made from.
+    """
+    made = [(k, one.domain) for k, one in enumerate(candidates, 1) if one.domain is not None]
+    if not made:
+        return domain
+    (first, wanted), *others = made
+    for k, other in others:
+        if told := _apart(wanted, other):
+            raise ValueError(
+                f"candidates {first} and {k} read other columns ({told}), and a choice reads one table: give both pipelines the same "
+                "columns, with an imputer in both or in neither"
+            )
+    if any(_differ(column, domain.columns.get(name)) for name, column in wanted.columns.items()) or (
+        replace(domain, n=None, columns=wanted.columns) != replace(wanted, n=None)
+    ):
+        raise ValueError(
+            f"candidate {first} was made for another domain: give the domain that its pipeline was read with, or model.domain"
+        )
+    numbers = {one.n for one in (domain, *(other for _, other in made)) if one.n is not None}
+    if len(numbers) > 1:
+        raise ValueError(f"the domains declare several numbers of records: {sorted(numbers)}")
+    return replace(wanted, n=next(iter(numbers), None))
+
+
+def _apart(one: Domain, two: Domain) -> str:
+    """What two domains say differently; "" if nothing."""
+    for name in (*one.columns, *two.columns):
+        if (name in one.columns) != (name in two.columns):
+            return f"{name!r} is dropped by one of them"
+        if one.columns[name] != two.columns[name]:
+            return f"gaps of {name!r} are kept by one of them"
+    same = replace(one, n=None) == replace(two, n=None) and list(one.columns) == list(two.columns)
+    return "" if same else "their domains are not the same"
+
+
+def _differ(column: Column, declared: Column | None) -> bool:
+    """Whether a column is not the declared one, up to what becomes of its gaps."""
+    if isinstance(column, Numeric) and isinstance(declared, Numeric):
+        return column != replace(declared, missing=column.missing)
+    return column != declared
+
+
+def _of(one: Any, place: int, asked: Mapping[str, Any]) -> Iterable[Candidate]:
     if isinstance(one, Candidate):
         return [one]
     if isinstance(one, Mapping):
         if not one or any(key not in _KEYS for key in one):
             raise ValueError(f"a candidate is declared by {', '.join(_KEYS)}; got {shown(list(one))}")
         options = [_options(key, value) for key, value in one.items()]
+        if any(isinstance(value, StepRule) for value in itertools.chain(*options)):
+            raise ValueError(_ALONE)
         return [Candidate(**dict(zip(one, values))) for values in itertools.product(*options)]
+    if isinstance(one, StepRule):
+        raise ValueError(_ALONE)
     if isinstance(one, Learner):
         return [Candidate(learner=one)]
     if isinstance(one, Loss):
         return [Candidate(loss=one)]
     if isinstance(one, str) or _are_steps(one):
         return [Candidate(steps=one)]
+    if isinstance(getattr(one, "domain", None), Domain) and hasattr(one, "learner"):
+        return [_of_estimator(one, place, asked)]
     if hasattr(one, "steps"):
         raise ValueError(
-            'a candidate is not a pipeline or a model: give {"steps": model.steps, "learner": model.learner} of '
-            "model = prepriv.private(pipeline, domain), and model.domain as the domain"
+            f"candidate {place} is not private yet: give prepriv.private(pipeline, domain) for each pipeline"
         )
     raise ValueError(
-        f"a candidate is a recipe, a list of steps, a learner, a loss or a mapping of them; got {shown(one)}"
+        f"a candidate is a private model that is not fitted, a recipe, a list of steps, a learner, a loss or a mapping of settings; got {shown(one)}"
     )
+
+
+_ALONE = (
+    "model.steps of a candidate leaves out the estimator and the class weights of the pipeline: give the models themselves, "
+    "choose([model, other], ...)"
+)
+
+
+def _of_estimator(one: Any, place: int, asked: Mapping[str, Any]) -> Candidate:
+    """Every setting is read or at its default, or it repeats one of the choice. ValueError, by name, for any other."""
+    if not is_ours(type(one)):
+        raise ValueError(
+            f"candidate {place}: {type(one).__name__} may plan in its own way, which choose would not read"
+        )
+    settings, usual = one.get_params(deep=False), type(one)().get_params(deep=False)
+    for name, value in settings.items():
+        if name in (*_OF_MODEL, "domain") or value is usual[name] or value == usual[name]:
+            continue
+        if name in asked and value == asked[name]:
+            continue
+        told = (
+            f"{name}= of the choice holds for all candidates" if name in asked else "choose does not read it"
+        )
+        raise ValueError(f"candidate {place} has {name}={shown(value)}: {told}, so leave it out of the model")
+    return Candidate(**{name: settings[name] for name in _OF_MODEL if name in settings}, domain=one.domain)
 
 
 def _options(key: str, value: Any) -> list[Any]:

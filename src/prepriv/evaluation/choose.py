@@ -6,8 +6,10 @@ drawn at random, a secret number of times, by noisy scores. The losers and their
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,10 +20,11 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import choice as one_of
 from prepriv._arguments import number
+from prepriv._callers import callers_level
 from prepriv._rounding import UP
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
-from prepriv.evaluation.candidates import Candidate, candidates_of
+from prepriv.evaluation.candidates import Candidate, candidates_of, domain_of
 from prepriv.evaluation.cells import predicted, row_scores, target_errors
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.drafts import with_drafts
@@ -137,7 +140,8 @@ class Choice:
         claim = "no claim"
         if made is not None:
             claim = f"{epsilon_at(made.epsilon(plan.delta), plan.delta)}: {made}"
-        return f"candidate {self.number} of {len(plan.chosen.plans)}: {self.candidate}; {plan.chosen.method}, {claim}"
+        place = f"candidate {self.number + 1} of {len(plan.chosen.plans)} (number={self.number})"
+        return f"{place}: {self.candidate}; {plan.chosen.method}, {claim}"
 
 
 def choose(
@@ -161,15 +165,16 @@ def choose(
     Parameters
     ----------
     candidates : list or mapping
-        Two or more candidates. Each is a recipe ("auto", "linear"), a learner, a loss, a list of steps, or a mapping
-        of "steps", "learner" and "loss" to one of those or to a list of them (a grid, as in scikit-learn). Or one
-        such mapping alone.
+        Two or more candidates. Each is a model (of `private`, or a `PrivateClassifier`; its own fit is not used), a recipe
+        ("auto", "linear"), a learner, a loss, a list of steps, or a mapping of "steps", "learner", "loss",
+        "class_weight" and "threshold" to one value or to a list of them (a grid, as in scikit-learn). Or one such
+        mapping alone. A setting of a model that is not read here, such as holdout, is refused by name.
     X : array or table, (n, columns)
         The private rows, as `PrivateClassifier.fit` takes them.
     y : array, (n,)
         Their labels.
     domain : Domain
-        What is declared about them.
+        What is declared about them. If candidates are models: the domain that they were made from, or that of one.
     epsilon : float, default 1.0
         The budget of everything together, positive and finite.
     delta : float, default 1e-5
@@ -217,7 +222,8 @@ def choose(
     """
     check_ledger(ledger)
     check_domain(domain)
-    entrants = candidates_of(candidates)
+    entrants = candidates_of(candidates, epsilon=epsilon, delta=delta, ledger=ledger)
+    domain = domain_of(entrants, domain)
     n = count_rows(X, y, domain)
     if not domain.n_is_public:
         if domain.n is None:
@@ -297,6 +303,7 @@ def plan_choice(
             raise ValueError(f"{n:,} records are too few: a part of them is empty")
         sizes = [int(c) for c in counts[1:]]
         chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
+    _look_at(candidates, domain, chosen.plans[0])
     return ChoicePlan(chosen, n, epsilon, delta, holdout, signals), parts
 
 
@@ -344,7 +351,7 @@ def _priced(
     for _ in range(80):
         each = min(epsilon, gdp_epsilon(whole * share, delta))
         plans = tuple(
-            of_part(c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta), n)
+            of_part(_planned(k, c, domain, sizes[min(k, len(sizes) - 1)], each, delta)[0], n)
             for k, c in enumerate(candidates)
         )
         chosen = Chosen(way, plans, choice, stop)
@@ -355,6 +362,34 @@ def _priced(
     raise ValueError(
         f"{len(candidates)} candidates on the same rows cannot be kept within the budget; use own rows"
     )
+
+
+def _planned(
+    k: int, candidate: Candidate, domain: Domain, n: int, epsilon: float, delta: float
+) -> tuple[Plan, list[warnings.WarningMessage]]:
+    """(the plan of candidate k, what it warns of). ValueError with the place of a candidate that cannot be planned, from 1."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            return candidate.plan(domain, n=n, epsilon=epsilon, delta=delta), told
+        except ValueError as error:
+            raise ValueError(f"candidate {k + 1}: {error}") from None
+
+
+def _look_at(candidates: Sequence[Candidate], domain: Domain, like: Plan) -> None:
+    """Warn once of what a plan warns of, with the candidate's place. ValueError for two with the same plan. like: one of the plans."""
+    seen: dict[str, int] = {}
+    for k, candidate in enumerate(candidates):
+        plan, told = _planned(k, candidate, domain, like.n, like.epsilon, like.delta)
+        for message in told:
+            warnings.warn(
+                f"candidate {k + 1}: {message.message}", message.category, stacklevel=callers_level()
+            )
+        first = seen.setdefault(json.dumps(plan.to_json(), sort_keys=True, default=str), k)
+        if first != k:
+            raise ValueError(
+                f"candidates {first + 1} and {k + 1} are the same plan, so the choice would pay twice for one: leave one out"
+            )
 
 
 @lru_cache(64)

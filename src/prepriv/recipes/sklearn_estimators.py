@@ -142,7 +142,10 @@ def _refusal(name: str, domain: Domain, open_here: tuple[str, ...], other: tuple
         f'prepriv.{default}(domain, steps="additive")',
         "one function of each column",
     )
-    return f"{name}: it has no private learner here. Nearest: {instead} ({differs}). {taken}. Each costs the epsilon that it is given"
+    says = f"{name}: it has no private learner here. Nearest: {instead}. How the answer differs: {differs}"
+    return (
+        says if "prepriv.choose" in instead else f"{says}. {taken}. Each costs the epsilon that it is given"
+    )
 
 
 def _check_known(last: Any, numbers: bool) -> None:

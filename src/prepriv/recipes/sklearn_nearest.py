@@ -16,8 +16,8 @@ _SMOOTH = (
 )
 _NETWORK = (_DEFAULT, "random features and one layer of weights; no layer before it is learned")
 _SEARCH = (
-    "the pipeline inside of it, with settings fixed before or on public rows, or prepriv.choose, which compares several at one price",
-    "one setting, and no search over records that nobody pays for (docs/your-pipeline.md)",
+    "the pipeline inside of it, or prepriv.choose, which compares several settings at one price",
+    "settings are fixed before or on public rows. No search reads records that nobody pays for (docs/your-pipeline.md)",
 )
 _KERNEL = (
     "RBFSampler(gamma=0.5, n_components=200), then LinearSVC()",
