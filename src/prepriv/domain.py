@@ -435,6 +435,7 @@ class Domain:
         ledger: str | PathLike[str] | None = None,
         unit: str | None = None,
         rows_per_unit: int | None = None,
+        classes: Sequence[str] | None = None,
     ) -> Domain:
         """Draft a domain privately from a table with its label.
 
@@ -461,6 +462,9 @@ class Domain:
         unit, rows_per_unit : str and int, optional
             As for `Domain`, where a person can have several rows. Then n must be declared and counts units, and the
             draft reads one row of each unit.
+        classes : sequence of str, optional
+            The classes of the label, as you know them without looking at the table. They are free: the draft
+            releases nothing about the label. None: they are drafted, and a class that is too rare is not seen.
 
         Returns
         -------
@@ -496,6 +500,7 @@ class Domain:
             ledger=ledger,
             unit=unit,
             rows_per_unit=rows_per_unit,
+            classes=classes,
         )
         return made
 

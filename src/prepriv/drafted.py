@@ -14,6 +14,7 @@ from prepriv._arguments import integer, number, shown
 CHARGE = ("plan_uid", "sequence", "head")
 """What a draft keeps of the receipt of its charge."""
 _KEYS = {"epsilon", "delta", "mu", "leak", "adjacency", "rows", "plan"}
+_OPTIONAL = {"content", "declared_label", "ledger", "source", "unit"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Drafted:
         The receipt of its charge: "plan_uid", "sequence", "head".
     content : str, optional
         SHA-256 of the columns and the label that it drafted (`content_of`). None: a draft of an earlier version.
+    declared_label : bool
+        Whether its user declared the classes of the label, so that the draft released nothing about it.
     """
 
     epsilon: float
@@ -55,6 +58,7 @@ class Drafted:
     unit: str | None = None
     source: str | None = None
     content: str | None = None
+    declared_label: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "mu"):
@@ -71,6 +75,8 @@ class Drafted:
             isinstance(self.content, str) and re.fullmatch("[0-9a-f]{64}", self.content)
         ):
             raise ValueError("drafted: content must be the hash of what was drafted, 64 hexadecimal digits")
+        if not isinstance(self.declared_label, bool):
+            raise ValueError("drafted: declared_label must be true or false")
         if self.ledger is not None:
             object.__setattr__(self, "ledger", _receipt(self.ledger))
 
@@ -80,14 +86,15 @@ class Drafted:
         out |= {} if self.unit is None else {"unit": self.unit}
         out |= {} if self.source is None else {"source": self.source}
         out |= {} if self.content is None else {"content": self.content}
+        out |= {"declared_label": True} if self.declared_label else {}
         return out | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Drafted:
         """Inverse of `to_json`. Raises ValueError on anything malformed."""
-        if not isinstance(data, Mapping) or data.keys() - {"content", "ledger", "source", "unit"} != _KEYS:
+        if not isinstance(data, Mapping) or data.keys() - _OPTIONAL != _KEYS:
             raise ValueError(
-                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe content, ledger, source and unit"
+                f"drafted: a draft is declared by {', '.join(sorted(_KEYS))}, and maybe {', '.join(sorted(_OPTIONAL))}"
             )
         return Drafted(**data)
 

@@ -6,15 +6,18 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import prepriv
 from prepriv.cli import run
 from prepriv.description.draft import _coarse, draft_in_private, plan_draft, release_draft
 from prepriv.description.magnitudes import BINS, ZERO, bin_of
+from prepriv.guarantees.drafts import drafts_cost
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
+from prepriv.schemas.schema import load_schema
 
 BOTH = prepriv.adjacency.ADJACENCIES
 N = 4000
@@ -167,3 +170,68 @@ def test_every_list_says_which_values_are_not_in_it(adjacency):
     assert any("NOT LISTED of 'b'" in line and f"{plan.needs.a_category:,}" in line for line in told)
     assert any("NOT LISTED of 'y'" in line and f"{plan.needs.a_class:,}" in line for line in told)
     assert any("LEFT OUT of 'b'" in line for line in told) == (adjacency == "replace-one")
+
+
+def test_how_rare_a_class_may_be_is_said_before_the_charge_and_a_dry_run_stops_there(tmp_path, capsys):
+    """3,000 rows of which 8 % are "yes": the line says what is not seen, and what is free, from declared facts alone."""
+    rows = pa.table({"a": np.arange(3000.0), "y": ["yes"] * 240 + ["no"] * 2760})
+    pa.csv.write_csv(rows, tmp_path / "t.csv")
+    Ledger.create(tmp_path / "L.db", "few", epsilon=9, delta=1e-3)
+    paid = ["--rows", "3000", "--epsilon", "0.2", "--ledger", str(tmp_path / "L.db")]
+    command = ["schema", "init", str(tmp_path / "t.csv"), *paid, "--out", str(tmp_path / "S.yaml")]
+    assert run([*command, "--dry-run"]) == 0
+    told = capsys.readouterr().err
+    least = plan_draft(["a", "y"], label="y", n=3000, epsilon=0.2, delta=1e-6).needs.a_class
+    assert least > 240 and f"fewer than about {least:,} records" in told and "--classes no,yes" in told
+    assert Ledger.open(tmp_path / "L.db").entries() == () and not (tmp_path / "S.yaml").exists()
+    assert run([*command, "--classes", "yes, no"]) == 0
+    told = capsys.readouterr().err
+    assert "a class of fewer" not in told and "DECLARED by hand" in told
+    schema = load_schema(tmp_path / "S.yaml")
+    assert schema.domain(rows=3000).classes == ("no", "yes") and schema.domain(rows=3000).as_drafted
+
+
+def test_declared_classes_cost_nothing_and_nothing_of_the_label_leaves():
+    settings = {"label": "y", "n": N, "epsilon": 1.0, "delta": 1e-6}
+    drafted, declared = (plan_draft(["a", "b", "y"], **settings, classes=c) for c in (None, ["no", "yes"]))
+    assert {p.name for p in drafted.look.parts} - {p.name for p in declared.look.parts} == {
+        "label",
+        "first target",
+        "second target",
+    }
+    assert declared.needs.a_class is None and declared.needs.a_category < drafted.needs.a_category
+    assert declared.look.hash != plan_draft(["a", "b", "y"], **settings, classes=["no", "off"]).look.hash
+    made = []
+    for labels in (["no", "yes"], ["u", "v"]):
+        rows = pa.table({"a": np.arange(N) % 7, "b": ["s", "t"] * (N // 2), "y": labels * (N // 2)})
+        one = release_draft(declared, rows, declared.look.session(NoisySession(NoiseSource.for_tests(1))))
+        made.append((one.text(), one.told()))
+    assert made[0] == made[1]
+
+
+def test_a_claim_says_that_classes_were_declared():
+    rows = pa.table({"a": np.arange(N) % 7, "y": ["no"] * (N - 5) + ["yes"] * 5})
+    domain = prepriv.Domain.draft(rows, epsilon=1.0, classes=["yes", "no"])
+    assert domain.classes == ("no", "yes") and domain.drafts[0].declared_label
+    assert prepriv.Domain.from_json(domain.to_json()) == domain
+    assert "its bounds and categories," in drafts_cost(domain)
+
+
+@pytest.mark.parametrize("classes", [["yes"], ["a", "a"], ["1", "1.0"], "yes,no", ["a", "?"], ["a", ""], []])
+def test_classes_that_cannot_be_are_refused_before_the_charge(classes):
+    with pytest.raises(ValueError, match="two or more different names"):
+        plan_draft(["a", "y"], label="y", n=N, epsilon=1.0, delta=1e-6, classes=classes)
+
+
+def test_a_few_records_are_refused_with_declared_classes_too():
+    with pytest.raises(ValueError, match="to see a category"):
+        plan_draft(["a", "y"], label="y", n=40, epsilon=0.5, delta=1e-6, classes=["u", "v"])
+    assert "even a class of half" in " ".join(planned(n=150, epsilon=1.0).said())
+
+
+@pytest.mark.parametrize("options", [[], ["--epsilon", "1", "--rows", "60"]])
+def test_a_label_with_a_typing_mistake_is_answered_with_the_closest_name(tmp_path, capsys, options):
+    (tmp_path / "t.csv").write_text("age,readmitted\n" + "40,yes\n" * 60)
+    assert run(["schema", "init", str(tmp_path / "t.csv"), "--label", "readmited", *options]) != 0
+    told = capsys.readouterr().err
+    assert "'readmitted'" in told and "prepriv validate" not in told

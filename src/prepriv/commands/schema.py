@@ -77,6 +77,19 @@ def schema_init(
         int | None,
         typer.Option("--rows-per-unit", help="With --unit: how many rows of each person are read, 1 to 100."),
     ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            help="With --epsilon: the classes of the label as you know them, such as no,yes. They are free: nothing is spent on the label."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="With --epsilon: say what this draft could see, and stop. Reads no record, charges nothing.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Draft a schema from a table.
@@ -108,12 +121,18 @@ def schema_init(
                     unit=unit,
                     rows_per_unit=rows_per_unit,
                     source=stream.source,
+                    classes=None if classes is None else [name.strip() for name in classes.split(",")],
                 )
                 needs = plan.said()
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
         for line in needs:
             say(line, err=True)
+        if dry_run:
+            say("--dry-run: no record was read, nothing was charged, and nothing was written", err=True)
+            if as_json:
+                print_json({"needs": needs})
+            return
         came = Came()
         with says_what_stays(came, out), reserved_file(out, _check_out):
             with private_run(came), waiting("reading"):
@@ -125,6 +144,7 @@ def schema_init(
         _say_cost(drafted)
         return
     given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}
+    given |= {"--classes": classes, "--dry-run": dry_run or None}
     if unread := [option for option, value in given.items() if value is not None]:
         raise Stop(f"{', '.join(unread)}: only a private draft takes this; give --epsilon, too")
     stream = opened(data, query)

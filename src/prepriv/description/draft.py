@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from prepriv._arguments import LARGEST, LEAST, integer
+from prepriv._arguments import LARGEST, LEAST, integer, shown
 from prepriv._arrays import Floats
 from prepriv._callers import callers_level
 from prepriv._rounding import FAR_DOWN
@@ -33,7 +33,7 @@ from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, mul
 from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit, drafted_content
 from prepriv.drafted import CHARGE, Drafted, declared_rows
-from prepriv.guarantees.printed import epsilon_at
+from prepriv.guarantees.printed import epsilon_at, exact
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
@@ -45,7 +45,7 @@ from prepriv.schemas.first_schema import MOST_CLASSES
 from prepriv.tables.cell import Cell, cell_of, text
 from prepriv.tables.column import DistinctCells, cells, numbers_of
 from prepriv.tables.encoding import MISSING_TEXT
-from prepriv.tables.readers import names_of, there_is, wrong_header
+from prepriv.tables.readers import names_of, no_label, wrong_header
 from prepriv.tables.stream import as_stream
 from prepriv.tables.units import one_row_each
 from prepriv.tables.written import DATES, number_written, spelled
@@ -77,7 +77,8 @@ _UNPRICED = Look("schema draft", 1, "replace-one", 1.0, 0.5, ())
 class DraftPlan:
     """What a private draft will release, priced: `look`; and of which columns. unit: the column that says whose row it is, and
     rows_per_unit: what the domain declares of it; the draft reads one row of each unit. source: as
-    that of a `Domain`."""
+    that of a `Domain`. classes: of the label, as its user declared them; nothing is spent on them. Empty: they are
+    drafted."""
 
     columns: tuple[str, ...]
     label: str
@@ -85,6 +86,7 @@ class DraftPlan:
     unit: str | None = None
     rows_per_unit: int | None = None
     source: str | None = None
+    classes: tuple[str, ...] = ()
 
     @property
     def seen(self) -> float:
@@ -106,9 +108,24 @@ class DraftPlan:
             if look.epsilon * k <= 100
         ]
         lines = [f"before a record is read, of {look.n:,}: {self.needs}", *map(str, more)]
-        if 4 * self.needs.a_class > look.n or 2 * self.needs.numbers > look.n:
+        if not self.classes:
+            lines.append(self._rare_class())
+        if 4 * (self.needs.a_class or 0) > look.n or 2 * self.needs.numbers > look.n:
             lines.append("few records for this ε: declare what you know by hand, bounds and classes first")
         return lines
+
+    def _rare_class(self) -> str:
+        """How rare a class may be, from declared facts alone, and the way out."""
+        look, least = self.look, self.needs.a_class or 0
+        whose = "records" if self.unit is None else "units"
+        given = f"before a record is read, with {look.n:,} {whose} and ε = {exact(look.epsilon)}:"
+        free = f"declare the classes of {self.label!r}, which is free: --classes no,yes (in Python classes=)"
+        if 2 * least > look.n:
+            return f"{given} even a class of half of the {whose} may not be seen. Draft with a larger ε, or {free}"
+        return (
+            f"{given} a class of fewer than about {least:,} {whose} ({100 * least / look.n:.2g} %) is not seen. If one may be rarer, "
+            f"{free}"
+        )
 
 
 @dataclass(frozen=True)
@@ -169,6 +186,7 @@ class PrivateDraft:
             self.plan.unit,
             self.plan.source,
             drafted_content(self.columns, self.classes, self.target),
+            bool(self.plan.classes),
         )
 
     def note(self, ledger: str | os.PathLike[str] | None) -> None:
@@ -192,6 +210,10 @@ class PrivateDraft:
         """What it left out, guessed and made noisy: lines for the screen and for the file."""
         look, label = self.plan.look, self.plan.label
         lines = [f"Bounds are noisy by design, and what is rare is left out: {self.plan.needs}."]
+        if self.plan.classes:
+            lines.append(
+                f"DECLARED by hand, not drafted: the classes of {label!r}. Nothing was spent on them"
+            )
         lines += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out]
         for name, count in self.named.items():
             part = look["label" if name == label else f"second {self.plan.columns.index(name)}"]
@@ -203,7 +225,7 @@ class PrivateDraft:
                     f"{round(100 * (1 - count / look.n))} % of the {look.n:,} declared, which are rarer, or gaps"
                     + (f"; is --rows the number of {self.plan.unit!r}?" if self.plan.unit is not None else "")
                 )
-            least = self.plan.needs.a_class if name == label else self.plan.needs.a_category
+            least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
             lines.append(f"NOT LISTED of {name!r}: values of fewer than about {least:,} records")
         if self.target is not None:
             lines.append(
@@ -218,7 +240,8 @@ class PrivateDraft:
         head = [
             f"Drafted privately with {epsilon_at(look.guarantee.epsilon(look.delta), look.delta)}, "
             f"{look.guarantee.neighbours}, n = {look.n:,}.",
-            "Kinds, bounds, categories and classes are outputs of mechanisms; the names of the columns are taken as public.",
+            f"Kinds, bounds{' and categories' if self.plan.classes else ', categories and classes'} are outputs of mechanisms; the names of the "
+            "columns are taken as public.",
             *self.told(),
         ]
         body: dict[str, Any] = {}
@@ -264,9 +287,11 @@ def plan_draft(
     unit: str | None = None,
     rows_per_unit: int | None = None,
     source: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> DraftPlan:
     """Price a draft of a table with these columns; `label` is the last where None. No row is read. unit, rows_per_unit: where
     several rows can be one person's, the column that says whose, and how many are read of each; n then counts persons.
+    classes: of the label, where its user declares them; nothing is then spent on the label.
 
     Raises BadSchema for fewer than two columns, two of one name, a name that is not a text, or no such label; ValueError
     for the budget.
@@ -284,9 +309,7 @@ def plan_draft(
         raise BadSchema(f"a schema needs a label and a column beside it; {wrong}")
     label = names[-1] if label is None else label
     if label not in names:
-        raise BadSchema(
-            f"the table has no column {label!r} to use as label; {there_is(label, [label], names)}"
-        )
+        raise BadSchema(no_label(label, names))
     if (unit is None) != (rows_per_unit is None):
         raise BadSchema(
             "declare a unit and its rows per unit together: whose row it is, and how many are read"
@@ -300,11 +323,25 @@ def plan_draft(
     columns = tuple(name for name in names if name not in (label, unit))
     if not columns:
         raise BadSchema("a schema needs a column beside the label and the unit")
-    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit, source)
+    given = _declared_classes(classes)
+    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit, source, given)
     look = _priced(n, unpriced, epsilon, delta, adjacency)
     if why := hopeless(look):
         raise ValueError(why)
-    return DraftPlan(columns, label, look, unit, rows_per_unit, source)
+    return DraftPlan(columns, label, look, unit, rows_per_unit, source, given)
+
+
+def _declared_classes(classes: Sequence[str] | None) -> tuple[str, ...]:
+    """In the order of a draft. ValueError unless they can be the classes of a label."""
+    if classes is None:
+        return ()
+    several = isinstance(classes, Sequence) and not isinstance(classes, str)
+    given = tuple(text(cell_of(one)) for one in classes) if several else ()
+    if len(given) < 2 or len({*given}) < len(given) or not all(map(is_name, given)):
+        raise ValueError(
+            f"classes must be two or more different names, as the label spells them, such as no,yes; got {shown(classes)}"
+        )
+    return tuple(sorted(given))
 
 
 def _priced(
@@ -314,9 +351,11 @@ def _priced(
     weights: dict[str, float] = {}
     for i in range(len(plan.columns)):
         weights |= {f"first {i}": FIRST_ROUND, f"second {i}": 1 - FIRST_ROUND}
-    weights["label"] = 1.0
+    if not plan.classes:
+        weights["label"] = 1.0
     lone = [name for name in weights if not name.startswith("first")]
-    weights |= {"first target": FIRST_ROUND * TARGET, "second target": (1 - FIRST_ROUND) * TARGET}
+    if not plan.classes:
+        weights |= {"first target": FIRST_ROUND * TARGET, "second target": (1 - FIRST_ROUND) * TARGET}
     return price(
         "schema draft",
         weights,
@@ -325,7 +364,12 @@ def _priced(
         epsilon=epsilon,
         delta=plan.look.delta if delta is None else delta,
         lone=lone,
-        declared=[list(plan.columns), plan.label, *([] if plan.unit is None else [plan.unit])],
+        declared=[
+            list(plan.columns),
+            plan.label,
+            *([] if plan.unit is None else [plan.unit]),
+            *([{"classes": list(plan.classes)}] if plan.classes else []),
+        ],
         unit=plan.unit,
         rows=declared_rows(plan.source, plan.unit),
     )
@@ -364,6 +408,7 @@ def draft_domain(
     ledger: str | os.PathLike[str] | None,
     unit: str | None = None,
     rows_per_unit: int | None = None,
+    classes: Sequence[str] | None = None,
 ) -> Domain:
     """`Domain.draft`."""
     stream = as_stream(table)
@@ -382,6 +427,7 @@ def draft_domain(
         unit=unit,
         rows_per_unit=rows_per_unit,
         source=None if stream is None else stream.source,
+        classes=classes,
     )
     drafted = draft_in_private(plan, frame, ledger=ledger)
     made = drafted.domain()
@@ -402,10 +448,14 @@ def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft
     rows = None
     if plan.unit is not None:
         there = look.n if n_is_public(look.adjacency) else None
-        rows = one_row_each(frame, plan.unit, (*plan.columns, plan.label), there)
+        read = plan.columns if plan.classes else (*plan.columns, plan.label)
+        rows = one_row_each(frame, plan.unit, read, there)
     columns = {name: draft.column(i, name, _cells(frame[name], rows)) for i, name in enumerate(plan.columns)}
     seen = {name: column for name, column in columns.items() if column is not None}
-    classes, target = draft.learned(_cells(frame[plan.label], rows))
+    if plan.classes:
+        classes, target = plan.classes, None
+    else:
+        classes, target = draft.learned(_cells(frame[plan.label], rows))
     left_out = tuple(name for name in plan.columns if name not in seen)
     return PrivateDraft(plan, seen, classes, left_out, target, draft.named, draft.guesses)
 

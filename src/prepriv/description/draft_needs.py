@@ -23,20 +23,21 @@ _MOSTLY = float(ndtri(0.95))  # what is that many deviations above a threshold p
 class DraftNeeds:
     """How many records a draft needs to see each thing, 95 times in 100.
 
-    epsilon: of the draft. a_class, a_category: records with one value. numbers: records with a number of one sign and power of two.
+    epsilon: of the draft. a_class, a_category: records with one value; a_class is None where the classes are declared. numbers: records with a number of one sign and power of two.
     beyond: how many records a drafted bound is aimed to leave outside, where the whole range is seen.
     """
 
     epsilon: float
-    a_class: int
+    a_class: int | None
     a_category: int
     numbers: int
     beyond: int
 
     def __str__(self) -> str:
         return (
-            f"at ε = {exact(self.epsilon)}, a draft needs about {self.a_class:,} records to see a class and {self.a_category:,} to see a "
-            f"category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} records lie in it. Each bound is "
+            f"at ε = {exact(self.epsilon)}, a draft needs about "
+            + ("" if self.a_class is None else f"{self.a_class:,} records to see a class and ")
+            + f"{self.a_category:,} {'records ' if self.a_class is None else ''}to see a category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} records lie in it. Each bound is "
             f"aimed at {self.beyond:,} records outside it, and more lie outside where part of the range is not seen"
         )
 
@@ -55,8 +56,8 @@ def needs_of(
     inside = min(most * look.n, beyond * 2 / release.mechanism.epsilon)
     return DraftNeeds(
         look.epsilon,
-        _a_class(look),
-        math.ceil(_threshold(look, "second 0") + _MOSTLY * _deviation(look, "second 0")),
+        _a_class(look) if _reads_label(look) else None,
+        _to_see(look, "second 0"),
         math.ceil((seen + _MOSTLY) * kinds),
         round(inside),
     )
@@ -67,16 +68,26 @@ def hopeless(look: Look) -> str:
 
     Two classes of half the records each would both be seen at most once in four drafts, and classes of other sizes less often.
     """
-    if look.n / 2 >= _threshold(look, "label"):
+    name, what = ("label", "class") if _reads_label(look) else ("second 0", "category")
+    if look.n / 2 >= _threshold(look, name):
         return ""
     return (
-        f"{look.n:,} records are too few for a private draft at this epsilon, which needs about {_a_class(look):,} to see a class. "
+        f"{look.n:,} records are too few for a private draft at this epsilon, which needs about {_to_see(look, name):,} to see a {what}. "
         "Draft with a larger epsilon, or declare the schema by hand. Nothing was charged"
     )
 
 
+def _reads_label(look: Look) -> bool:
+    """Whether the classes are drafted, and not declared."""
+    return any(part.name == "label" for part in look.parts)
+
+
 def _a_class(look: Look) -> int:
-    return math.ceil(_threshold(look, "label") + _MOSTLY * _deviation(look, "label"))
+    return _to_see(look, "label")
+
+
+def _to_see(look: Look, name: str) -> int:
+    return math.ceil(_threshold(look, name) + _MOSTLY * _deviation(look, name))
 
 
 def _threshold(look: Look, name: str) -> float:

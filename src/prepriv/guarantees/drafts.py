@@ -78,7 +78,13 @@ def drafts_cost(domain: Domain) -> str:
         + ("" if d.ledger is None else f" (charge {d.ledger['sequence']} of a ledger)")
         for d in domain.drafts
     )
-    return f"the private draft of its bounds, categories and classes, {drafts}"
+    return f"the private draft of its {what_was_drafted(domain)}, {drafts}"
+
+
+def what_was_drafted(domain: Domain) -> str:
+    """What a draft of this domain released: without the classes where its user declared them."""
+    declared = all(drafted.declared_label for drafted in domain.drafts)
+    return "bounds and categories" if declared else "bounds, categories and classes"
 
 
 def _counted(drafted: Drafted) -> str:

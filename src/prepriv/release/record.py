@@ -15,6 +15,7 @@ import yaml
 
 from prepriv._text import printable
 from prepriv._version import own_version
+from prepriv.guarantees.drafts import what_was_drafted
 from prepriv.guarantees.printed import exact, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.release.report import Report
@@ -252,7 +253,7 @@ def _accounting(report: Report) -> dict[str, Any]:
             f"The model was chosen among {len(report.model.choice.plans)} candidates, all of which the claim covers."
         )
     if plan.domain.drafts:
-        parts.append("The private draft of bounds, categories and classes is added.")
+        parts.append(f"The private draft of {what_was_drafted(plan.domain)} is added.")
     return {
         "post_processing": "Momentum, averages of iterates, projections, probabilities, predictions and exports are functions of noisy outputs alone.",
         "composition": " ".join(parts),
@@ -294,7 +295,9 @@ def _preprocessing(report: Report) -> str:
 def _bounds(plan: Plan) -> str:
     if plan.domain.drafts:
         edited = "" if plan.domain.as_drafted else ", or edited by whoever ran it"
-        return f"drafted by a private mechanism on private records, in the claim{edited}."
+        declared = all(drafted.declared_label for drafted in plan.domain.drafts)
+        classes = " Classes were declared." if declared else ""
+        return f"drafted by a private mechanism on private records, in the claim{edited}.{classes}"
     named = plan.domain.declared_by
     by = "" if named is None else f" by {printable(named)}"
     return f"declared{by}. This run did not read them off the data.\n{_ask('where do the declared bounds and categories come from?')}"

@@ -228,7 +228,11 @@ def _of_what(report: Report) -> Iterator[str]:
         yield "The data set has no name here, since no ledger was charged."
     named = None if domain.declared_by is None else printable(domain.declared_by)
     if domain.drafts:
-        yield "Columns, bounds and classes were drafted privately from the table itself, which the claim covers."
+        declared = all(drafted.declared_label for drafted in domain.drafts)
+        what = "Columns and bounds" if declared else "Columns, bounds and classes"
+        yield f"{what} were drafted privately from the table itself, which the claim covers."
+        if declared:
+            yield "The classes of the label were declared, and the draft spent nothing on them."
         yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
     else:
         yield (

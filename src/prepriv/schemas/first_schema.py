@@ -18,7 +18,7 @@ from prepriv.schemas.schema import Schema
 from prepriv.tables.cell import Cell, text_of
 from prepriv.tables.column import cells
 from prepriv.tables.encoding import MISSING_TEXT
-from prepriv.tables.readers import names_of, there_is, wrong_header
+from prepriv.tables.readers import names_of, no_label, wrong_header
 from prepriv.tables.written import number_written
 
 WARNING = (
@@ -72,9 +72,7 @@ def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit:
     told = "the last column, taken as label," if label is None else f"the label {label!r}"
     label = frame.columns[-1] if label is None else label
     if label not in frame.columns:
-        raise BadSchema(
-            f"the table has no column {label!r} to use as label; {there_is(label, [label], frame.columns)}"
-        )
+        raise BadSchema(no_label(label, frame.columns))
     if unit is not None and (check_unit(unit) not in frame.columns or unit == label):
         raise BadSchema(f"the table has no column {unit!r} beside its label; {names_of(frame.columns)}")
     columns: dict[str, Any] = {}

@@ -165,6 +165,13 @@ def there_is(name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
     return f"{names_of(have)}; {_FOUND}" if near is None else f"the closest name there is {near!r}"
 
 
+def no_label(label: str, have: Sequence[str]) -> str:
+    """That a table that is drafted has no such label. A draft takes the names as public, so the closest one is named."""
+    near = closest(label, have)
+    rest = names_of(have) if near is None else f"the closest name there is {near!r}"
+    return f"the table has no column {label!r} to use as label; {rest}"
+
+
 def closest(name: str, have: Sequence[str]) -> str | None:
     """The name there that is most like a missing one; None where none is like it, or there are too many to compare."""
     if (alike := _spelled_alike(name, have)) is not None or len(have) > _COMPARED:

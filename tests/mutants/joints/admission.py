@@ -73,6 +73,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (*ADMIT, "asks_for_room"),
     ),
     Mutant(
+        "a draft with declared classes asks for the label and pays nothing for it",
+        "our own: a release without a part of the plan",
+        "description/draft.py",
+        "    if plan.classes:\n        classes, target = plan.classes, None\n",
+        "    if plan.classes:\n        classes, target = tuple(sorted({text(c) for c in _cells(frame[plan.label], rows)[1]})), None\n",
+        ("tests/description/test_draft_needs.py", "-k", "nothing_of_the_label_leaves"),
+    ),
+    Mutant(
+        "a dry run of a draft goes on and is charged",
+        "a refusal that costs",
+        "commands/schema.py",
+        "            return\n        came = Came()",
+        "        came = Came()",
+        ("tests/description/test_draft_needs.py", "-k", "dry_run"),
+    ),
+    Mutant(
         "a report of a drafted domain that leaves out its draft",
         "our own: ε = 1 on a page whose bounds had cost 0.2 of the same people",
         "guarantees/drafts.py",

@@ -13,8 +13,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a class is said to be seen at the threshold itself",
         "a promise that holds every second time",
         "description/draft_needs.py",
-        'math.ceil(_threshold(look, "label") + _MOSTLY * _deviation(look, "label"))',
-        'math.ceil(_threshold(look, "label"))',
+        "math.ceil(_threshold(look, name) + _MOSTLY * _deviation(look, name))",
+        "math.ceil(_threshold(look, name))",
         (NEEDS, "-k", "95_drafts"),
     ),
     Mutant(
