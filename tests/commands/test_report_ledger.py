@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -384,7 +385,7 @@ def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path,
     out = tmp_path / "given" / "deep"
     out.mkdir(parents=True)
     data = json.loads((folder / "a" / "model.json").read_text())
-    (out / "a.json").write_text(json.dumps(data))
+    (out / "a.json").write_bytes((folder / "a" / "model.json").read_bytes())
     (out / "S.yaml").write_text("columns: {}\n")  # declared by hand: nothing was paid for it
     line = ["ledger", "verify", str(folder / "L.db"), str(tmp_path / "given")]
     assert run(line) == 0 and f"{out / 'a.json'}: ok, charge 1" in capsys.readouterr().out
@@ -431,3 +432,65 @@ def test_counts_that_are_private_are_not_split(tmp_path):
     clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, holdout=0.5, threads=1)
     said = clf.fit(ROWS, LABELS).report_.summary
     assert "coins chose" not in " ".join(said.predicts) and "sees this model and its score" in said.promise[0]
+
+
+def without_last_row(place, copy):
+    """A copy of a ledger that lacks its last row, as a run that was killed leaves it."""
+    copy.write_bytes(place.read_bytes())
+    db = sqlite3.connect(copy)
+    guards = db.execute("select name, sql from sqlite_master where type = 'trigger'").fetchall()
+    tables = [name for (name,) in db.execute("select name from sqlite_master where type = 'table'")]
+    (rows,) = (name for name in tables if "head" in {c[1] for c in db.execute(f"pragma table_info({name})")})
+    for name, _ in guards:
+        db.execute(f"drop trigger {name}")
+    db.execute(f"delete from {rows} where sequence = (select max(sequence) from {rows})")
+    for _, made_by in guards:
+        db.execute(made_by)
+    db.commit()
+    db.close()
+    return copy
+
+
+def test_a_charge_whose_release_is_not_recorded_is_a_charge(measured, tmp_path, capsys):
+    """An honest model with a holdout was accused of the charge of another plan, and `ledger verify` said ok."""
+    cut = without_last_row(measured / "L.db", tmp_path / "cut.db")
+    line = ["report", str(measured / "m"), "--ledger", str(cut)]
+    assert run([*line, "--verify", str(measured / "page.html")]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "charged: the ledger is sound" in out and "its release is not recorded" in out
+    assert run(line) == 8  # undecided without the page
+    assert "give that page with `--verify`" in capsys.readouterr().err
+    assert run(["ledger", "verify", str(cut), str(measured / "m")]) == 0
+    assert "ok, charge 1; its release is not recorded" in capsys.readouterr().out
+
+
+def test_a_killed_run_with_another_holdout_pays_for_no_model(measured, tmp_path):
+    """The receipt of a run that died is in the chain, and names no file."""
+    place = tmp_path / "L.db"
+    Ledger.create(place, "people", epsilon=9, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    other = GradientDescent(Logistic(), steps=3)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=other, ledger=place, holdout=0.5, threads=1)
+    stolen = clf.fit(ROWS, LABELS).model_.receipt  # never saved, so that no release is recorded
+    model = replace(prepriv.Model.load(measured / "m"), receipt=stolen)
+    page = prepriv.Report.of(model.declared, private=True, model=model, measured=clf.report_.measured)
+    wrong, _ = charge_problems(str(place), model, b"", page)
+    assert "charge of another plan" in wrong[0]
+
+
+@pytest.mark.parametrize("name", ["model.json", "page.html"])
+def test_a_file_that_a_charge_did_not_pay_for_is_found_by_its_receipt(measured, tmp_path, capsys, name):
+    text = (measured / ("m/model.json" if name == "model.json" else name)).read_text()
+    digest = hashlib.sha256((measured / "m" / "model.json").read_bytes()).hexdigest()
+    (tmp_path / name).write_text(text.replace(digest, "0" * 64) if digest in text else text + "\n")
+    assert run(["ledger", "verify", str(measured / "L.db"), str(tmp_path / name)]) == 5
+    assert "paid for a file that is not this one" in capsys.readouterr().err
+
+
+def test_a_damaged_ledger_judges_no_file(paid, tmp_path, capsys):
+    """Each file was said to lack its charge."""
+    folder, _, _ = paid
+    (tmp_path / "L.db").write_bytes((folder / "L.db").read_bytes()[:5000])
+    assert run(["ledger", "verify", str(tmp_path / "L.db"), str(folder / "a"), str(folder / "b")]) == 5
+    said = capsys.readouterr().err
+    assert "its charge" not in said and said.count("no file was judged") == 1

@@ -343,6 +343,24 @@ def test_whoever_edits_a_draft_and_its_hash_is_found_out_by_the_ledger(folder):
     assert "row 1 drafted other bounds or classes" in wrong[0]
 
 
+def test_a_schema_that_was_edited_is_not_ok_to_a_ledger(folder, capsys):
+    """`ledger verify` compared the receipt alone."""
+    assert run([*INIT, "--ledger", "L.db"]) == 0
+    line = ["ledger", "verify", "L.db", "S.yaml"]
+    assert run(line) == 0
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    schema["columns"]["a"]["high"] = 77
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    capsys.readouterr()
+    assert run(line) == 8
+    assert "ASK BEFORE YOU SIGN: S.yaml: columns, bounds" in capsys.readouterr().out
+    domain = load_schema("S.yaml", drafts=True).domain()
+    schema["drafted"][0]["content"] = drafted_content(domain.columns, domain.classes, domain.target)
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    assert run(line) == 5
+    assert "drafted other bounds or classes" in capsys.readouterr().err
+
+
 def test_a_draft_that_cannot_be_noted_is_not_lost_and_that_is_said(folder, monkeypatch):
     def fails(*_):
         raise NotNoted("its hash is not in the ledger")

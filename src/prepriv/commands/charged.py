@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from prepriv._rounding import UP
+from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.drafted import CHARGE, Drafted
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
@@ -23,6 +24,10 @@ from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 
+_UNRECORDED = (
+    "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it. A run that was killed "
+    "leaves this, and so does a copy of a ledger without its last rows"
+)
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
@@ -37,6 +42,7 @@ def charge_problems(
     """What a ledger says otherwise than a model, one line each, none if it paid for it; and what it cannot show.
 
     artifact: the bytes of the model's file. page: the verified report, whose measurement is compared with the charge, too. Raises LedgerError for a ledger that cannot be read, or is not sound.
+    Stop where it takes a page, or a row that is not there, to decide.
     """
     if model.receipt is None:
         return ["the model holds no receipt: it says itself that no ledger was charged for it"], []
@@ -54,20 +60,37 @@ def charge_problems(
     noted = {one.artifact for one in rows if one.kind == "released"}
     if noted and noted != {hashlib.sha256(artifact).hexdigest()}:
         wrong.append(f"row {entry.sequence} paid for a file that is not this model")
-    unchecked = [] if noted else ["that the charge paid for this file: the ledger names no artifact of it"]
+    unchecked = [] if noted else [_UNRECORDED.format(row=entry.sequence)]
     if entry.plan_hash != model.declared.hash:
         # a holdout or a choice is charged as a whole, of which the model holds a part, and the page the rest
         whole = None if page is None else _of_both(model, page, entry)
+        if page is not None:
+            wrong += _other_measurement(page, entry)
         if whole is None or whole.hash != entry.plan_hash:
             unchecked.append(
                 f"that the plan of row {entry.sequence} has the model's as its part ({entry.note})"
             )
-        if page is not None:
-            wrong += _other_measurement(page, entry)
-        if not noted:
-            wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
+            if not noted and not wrong and whole is None:
+                _check_could_be_whole(model, entry)
+            if not noted:
+                wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
     of_drafts = _drafts(book.header, [*entries.values()], model)
     return [*wrong, *of_drafts[0]], [*unchecked, *of_drafts[1]]
+
+
+def _check_could_be_whole(model: Model, entry: Entry) -> None:
+    """Stop, without a verdict, for a charge that may hold the model's plan as its part, where nothing at hand shows whether it does."""
+    row = f"row {entry.sequence} paid for more than this model ({entry.note}), and its release is not recorded"
+    if model.choice is not None and "choose" in _kinds(entry):
+        raise Stop(
+            f"{row}. A choice among candidates cannot be recomputed from its winner: ask for a ledger that holds the release",
+            NOT_DECIDED,
+        )
+    if model.choice is None and _HELD_OUT.match(entry.note):
+        raise Stop(
+            f"{row}. Whether this model is a part of it is recomputed from the page with its score: give that page with `--verify`",
+            NOT_DECIDED,
+        )
 
 
 def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:

@@ -1,6 +1,7 @@
 """`prepriv ledger create | show | verify`: the budget of a data set on the command line.
 
-Exit codes: 0 done, 2 bad input, 3 budget exceeded, 4 ledger unavailable, 5 ledger corrupt, 6 plan refused.
+Exit codes: 0 done, 2 bad input, 3 budget exceeded, 4 ledger unavailable, 5 ledger corrupt, 6 plan refused,
+8 something that only people can answer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from prepriv.commands.exits import print_json, say
+from prepriv.commands.exits import NOT_DECIDED, print_json, say
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
@@ -214,7 +215,7 @@ def verify(
     A ledger that was restored from an older copy, or lacks its last rows, is consistent by itself. Only receipts can show that, so
     give everything that was released together with the ledger.
     """
-    from prepriv.commands.receipts import gives_receipts, missing_receipts, receipts_in
+    from prepriv.commands.receipts import gives_receipts, missing_receipts, receipts_in, unanswered
 
     with _exit_codes():
         ledgers = [path for path in paths if not gives_receipts(path)]
@@ -233,20 +234,35 @@ def verify(
             if datasets[_dataset(ledger)] > 1:
                 found[name].append("another of these ledgers is for the same data set: their caps add up")
         rows = {name: ledger.entries() for name, ledger in sound.items()}
-        files = {name: missing_receipts(receipts, [*rows.values()]) for name, receipts in given.items()}
+        known = [*rows.values()]
+        judged = given if len(sound) == len(found) else {}  # a damaged ledger may hold any charge
+        files = {name: missing_receipts(one, known) for name, one in judged.items()}
+        open_ = {name: unanswered(judged[name], known) for name in files if not files[name]}
+        asked = {name: said for name, (said, ask) in open_.items() if ask}
         if as_json:
-            print_json({"ledgers": found} | ({"files": files} if files else {}))
+            print_json(
+                {"ledgers": found}
+                | ({"files": files} if files else {})
+                | ({"ask_before_you_sign": asked} if asked else {})
+            )
         for name, problems in (*found.items(), *files.items()):
             for problem in problems:
                 say(f"{name}: {problem}", err=True)
+        if len(judged) < len(given):
+            say("no file was judged: a ledger that is not sound may hold any charge", err=True)
         if not as_json:
             for name in (name for name in found if not found[name]):
                 say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
             for name in (name for name in files if not files[name]):
-                held = ", ".join(str(one[0]) for one in given[name])
-                say(f"{name}: ok, {'charges' if ', ' in held else 'charge'} {held}")
+                held = ", ".join(str(one[0]) for one in given[name].receipts)
+                more = f"; {open_[name][0]}" if open_[name][0] and name not in asked else ""
+                say(f"{name}: ok, {'charges' if ', ' in held else 'charge'} {held}{more}")
         if any(found.values()) or any(files.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
+        for name, said in asked.items():
+            say(f"ASK BEFORE YOU SIGN: {name}: {said}", err=as_json)
+        if asked:
+            raise typer.Exit(NOT_DECIDED)
 
 
 @contextmanager

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prepriv.commands.exits import Stop
+from prepriv.domain import drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.ledger import Entry
 from prepriv.ledger.urls import is_url
 from prepriv.release.page import data_of
 from prepriv.schemas.declared_file import parse_yaml
+from prepriv.schemas.schema import load_schema
 
 _SCHEMAS = (".yaml", ".yml")
 _ENDINGS = (".json", ".html", *_SCHEMAS)
@@ -33,9 +37,23 @@ def gives_receipts(place: str) -> bool:
         return file.read(len(_SQLITE)) != _SQLITE
 
 
-def receipts_in(place: str) -> dict[str, tuple[Receipt, ...]]:
-    """The receipts of a file, or of each file of a folder: of its own release, and of the drafts it used. Stop for one that has none of its own;
-    in a folder a YAML file without a draft is passed over."""
+@dataclass(frozen=True)
+class Given:
+    """What a file that was given out says about its charges.
+
+    receipts: its own, and those of the drafts it used. own: the one of its own release. artifacts: of a model or its page the
+    hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted. is_schema: whether it is one.
+    """
+
+    receipts: tuple[Receipt, ...]
+    own: Receipt
+    artifacts: tuple[str, ...]
+    is_schema: bool
+
+
+def receipts_in(place: str) -> dict[str, Given]:
+    """What a file, or each file of a folder, says about its charges. Stop for one that has no receipt of its own; in a folder a
+    YAML file without a draft is passed over."""
     path = Path(place)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     found = {}
@@ -44,16 +62,38 @@ def receipts_in(place: str) -> dict[str, tuple[Receipt, ...]]:
         if file != path and is_schema and not (isinstance(data, Mapping) and "drafted" in data):
             continue
         own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
-        if not any(_receipts(own)):
+        mine = next(_receipts(own), None)
+        if mine is None:
             raise Stop(f"{file} holds no receipt: it says itself that no ledger was charged for it")
-        found[str(file)] = tuple(dict.fromkeys(_receipts(data)))
+        artifacts = _drafted_in(file) if is_schema else _artifact_in(file, data)
+        found[str(file)] = Given(tuple(dict.fromkeys(_receipts(data))), mine, artifacts, is_schema)
     if not found:
         raise Stop(f"{place} holds no file with a receipt")
     return found
 
 
-def missing_receipts(receipts: Sequence[Receipt], ledgers: Sequence[Sequence[Entry]]) -> list[str]:
-    """What no ledger of these holds as a charge, one line each."""
+def _artifact_in(file: Path, data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The hash of the model's file, by a model and by its page; nothing of what is neither."""
+    if {"weights", "maps", "plan"} <= data.keys():
+        return (hashlib.sha256(file.read_bytes()).hexdigest(),)
+    named = data.get("artifact")
+    said = named.get("sha256") if isinstance(named, Mapping) else None
+    return (said,) if isinstance(said, str) else ()
+
+
+def _drafted_in(file: Path) -> tuple[str, ...]:
+    """The hash of what a schema declares, then those that it holds of what was drafted; nothing of a file that no run could use."""
+    try:
+        domain = load_schema(file, drafts=True).domain()
+    except ValueError:
+        return ()
+    held = (drafted.content for drafted in domain.drafts)
+    here = drafted_content(domain.columns, domain.classes, domain.target)
+    return (here, *(content for content in held if content is not None))
+
+
+def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
+    """What no ledger of these holds as a charge, or holds as the charge of a file that is not this one: one line each."""
     held = {
         (entry.sequence, entry.head, entry.plan_uid)
         for entries in ledgers
@@ -61,7 +101,35 @@ def missing_receipts(receipts: Sequence[Receipt], ledgers: Sequence[Sequence[Ent
         if entry.kind == "charged"
     }
     which = "this ledger" if len(ledgers) == 1 else "any of these ledgers"
-    return [f"its charge {one[0]} is not in {which}" for one in receipts if one not in held]
+    wrong = [f"its charge {one[0]} is not in {which}" for one in given.receipts if one not in held]
+    recorded = _recorded(given, ledgers)
+    if wrong or not recorded or not given.artifacts:
+        return wrong
+    if not given.is_schema and recorded != {*given.artifacts}:
+        return [f"its charge {given.own[0]} paid for a file that is not this one"]
+    if given.is_schema and not recorded & {*given.artifacts}:
+        return [f"its charge {given.own[0]} drafted other bounds or classes than the file says it did"]
+    return []
+
+
+def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, bool]:
+    """(what a ledger cannot say of a file whose charges it holds, "" for nothing; whether someone has to answer for it)."""
+    if not given.artifacts:
+        said = "what it declares was not compared: this version reads no schema in it" if given.is_schema else ""
+        return said, False
+    recorded = _recorded(given, ledgers)
+    if given.is_schema:
+        here, *held = given.artifacts
+        known = recorded or {*held}
+        said = "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
+        return (said, True) if known and here not in known else ("", False)
+    return ("" if recorded else "its release is not recorded"), False
+
+
+def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:
+    """What the ledgers hold as released beside the charges of a file: of its drafts, where it is a schema."""
+    uids = {one[2] for one in (given.receipts if given.is_schema else (given.own,))}
+    return {one.artifact for rows in ledgers for one in rows if one.kind == "released" and one.plan_uid in uids}
 
 
 def _data(file: Path) -> Any:
