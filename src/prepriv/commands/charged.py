@@ -80,7 +80,9 @@ def charge_problems(
 
 def _check_could_be_whole(model: Model, entry: Entry) -> None:
     """Stop, without a verdict, for a charge that may hold the model's plan as its part, where nothing at hand shows whether it does."""
-    row = f"row {entry.sequence} paid for more than this model ({entry.note}), and its release is not recorded"
+    row = (
+        f"row {entry.sequence} paid for more than this model ({entry.note}), and its release is not recorded"
+    )
     if model.choice is not None and "choose" in _kinds(entry):
         raise Stop(
             f"{row}. A choice among candidates cannot be recomputed from its winner: ask for a ledger that holds the release",

@@ -115,7 +115,9 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
 def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, bool]:
     """(what a ledger cannot say of a file whose charges it holds, "" for nothing; whether someone has to answer for it)."""
     if not given.artifacts:
-        said = "what it declares was not compared: this version reads no schema in it" if given.is_schema else ""
+        said = (
+            "what it declares was not compared: this version reads no schema in it" if given.is_schema else ""
+        )
         return said, False
     recorded = _recorded(given, ledgers)
     if given.is_schema:
@@ -129,7 +131,9 @@ def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, b
 def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:
     """What the ledgers hold as released beside the charges of a file: of its drafts, where it is a schema."""
     uids = {one[2] for one in (given.receipts if given.is_schema else (given.own,))}
-    return {one.artifact for rows in ledgers for one in rows if one.kind == "released" and one.plan_uid in uids}
+    return {
+        one.artifact for rows in ledgers for one in rows if one.kind == "released" and one.plan_uid in uids
+    }
 
 
 def _data(file: Path) -> Any:
