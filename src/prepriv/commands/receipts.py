@@ -113,7 +113,7 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
 
 
 def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, bool]:
-    """(what a ledger cannot say of a file whose charges it holds, "" for nothing; whether someone has to answer for it)."""
+    """(what a ledger cannot say about a file whose charges it holds, "" for nothing; whether someone has to answer for it)."""
     if not given.artifacts:
         said = (
             "what it declares was not compared: this version reads no schema in it" if given.is_schema else ""
