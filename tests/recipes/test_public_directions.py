@@ -12,18 +12,22 @@ from sklearn.datasets import load_digits
 import prepriv
 from networks import layer
 from prepriv import Domain, PrivateClassifier, PrivateRegressor, Public
+from prepriv.learners import GradientDescent
 from prepriv.plans.plan import signal
 from prepriv.preprocessing import Encode
 from prepriv.recipes.automatic import (
     AFTER_NETWORK,
+    EMBEDDED_AVERAGE,
     LEAST_WEIGHT,
     MOST_AFTER_NETWORK,
     WIDE,
+    auto_learner,
     feature_weight,
     recipe,
 )
 from prepriv.recipes.pillar import pillar
 from prepriv.recipes.public_directions import MANY_DIRECTIONS
+from prepriv.recipes.weak import late_share
 
 X, Y = load_digits(return_X_y=True)
 PUBLIC, ROWS, LABELS, TEST, ANSWERS = X[:400], X[400:1400], Y[400:1400], X[1400:], Y[1400:]
@@ -47,6 +51,27 @@ def test_a_wide_ball_gets_few_random_features_and_a_narrow_one_as_many_as_before
     assert "RandomFeatures" in step_names(recipe(wide, n=n, epsilon=1.0, delta=1e-5, steps="auto-0.2")[0])
     found = "RandomFeatures" in step_names(recipe(wide, n=n, epsilon=1.0, delta=1e-5)[0])
     assert found == (weight is not None) == (feature_weight(wide, s) >= LEAST_WEIGHT)
+
+
+@pytest.mark.parametrize("n", [500, 1000, 100_000])
+def test_late_iterates_of_embeddings_are_averaged_and_go_as_far(n: int) -> None:
+    """In the directions of public rows, too. Columns, a narrow ball and "auto-0.2" keep their share."""
+    asked: dict[str, Any] = {"n": n, "epsilon": 1.0, "delta": 1e-5}
+    ball, narrow, columns = (
+        Domain.ball(64, range(10)),
+        Domain.ball(63, range(10)),
+        Domain.box(0, 1, 64, range(10)),
+    )
+    late = late_share(signal(ball, **asked))
+    assert late > 0.08 and EMBEDDED_AVERAGE == 0.12
+    other = auto_learner(narrow, **asked)
+    for steps in ("linear", [Public(PUBLIC), "linear"], [Public(PUBLIC), "auto"]):
+        learner = recipe(ball, **asked, steps=steps)[1]
+        assert isinstance(learner, GradientDescent)
+        assert learner.average == min(0.12, late) and learner.clip_norm == other.clip_norm
+        assert learner.response(0.0)[1] == pytest.approx(other.response(0.0)[1])
+    assert [auto_learner(d, **asked).average for d in (narrow, columns)] == [late, late]
+    assert auto_learner(ball, **asked, old=True).average == 0.5
 
 
 def test_with_public_rows_it_learns_in_their_directions_for_nothing() -> None:

@@ -73,6 +73,7 @@ PAYING = 1500.0  # signal at which random features weigh as much as the row
 LEAST_WEIGHT = 0.05  # below it there are none
 # The same of a ball of WIDE columns and more, which a network made nearly linear, and the largest such weight.
 AFTER_NETWORK, MOST_AFTER_NETWORK = 15_000.0, 0.3
+EMBEDDED_AVERAGE = 0.12  # of such a ball: the last share of the iterates, where half are of others
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 _STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 MANY, SHARE, _LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
@@ -260,6 +261,11 @@ def _ball(domain: Domain) -> bool:
     return domain.is_ball or 0 < len(domain.columns) == domain.encoded_texts
 
 
+def _embedded(domain: Domain) -> bool:
+    """Whether rows are what a network made of records: points of a wide ball."""
+    return _ball(domain) and domain.space.d >= WIDE
+
+
 def feature_weight(domain: Domain, s: float, *, old: bool = False) -> float:
     """Norm of the random features over that of the row: in proportion to the signal, up to 1, or 1.6 in many columns, and to
     the share of columns that hold numbers, as categories are not curves.
@@ -267,7 +273,7 @@ def feature_weight(domain: Domain, s: float, *, old: bool = False) -> float:
     Below they cost more, in what noise does to rows that are longer in directions that say little, than they tell. In a wide ball,
     of embeddings, they tell little: a network has made of a record what a hyperplane sees. old: as in version 0.2.
     """
-    if _ball(domain) and domain.space.d >= WIDE and not old:
+    if _embedded(domain) and not old:
         return min(s / AFTER_NETWORK, MOST_AFTER_NETWORK)
     columns = domain.space.d if domain.is_ball else len(_numeric(domain))
     numbers = 1.0 if domain.is_ball else len(_numeric(domain)) / len(domain.columns)
@@ -368,7 +374,8 @@ def auto_learner(
         weight_bound=WEIGHT_BOUND if _moved(steps) else math.inf,
         average=min(WAVELET_AVERAGE, WAVELET_AVERAGE if old else late_share(s)) if wavelets else LATE,
     )
-    return learner if old or wavelets or late_share(s) == LATE else averaged(learner, late_share(s))
+    share = min(EMBEDDED_AVERAGE if _embedded(domain) else LATE, late_share(s))
+    return learner if old or wavelets or share == LATE else averaged(learner, share)
 
 
 def in_batches(

@@ -17,7 +17,7 @@ from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.normalize import Normalize, Rescale
 from prepriv.preprocessing.pca import PCA
-from prepriv.recipes.automatic import SCALE, recipe
+from prepriv.recipes.automatic import SCALE, WIDE, recipe
 from prepriv.recipes.pillar import public_spectrum, recommend_k
 
 MANY_DIRECTIONS = 16  # from which on rows are brought to one norm; in few, how long a row is says something
@@ -53,6 +53,7 @@ def in_public_directions(
     even: tuple[Step, ...] = (Normalize(1.0), Rescale(SCALE))
     if k < MANY_DIRECTIONS:
         even = (Rescale(SCALE / math.sqrt(spectrum[:k].sum() / spectrum.sum())),)
-    ball = Domain.ball(k, domain.classes, radius=SCALE, n=domain.n, adjacency=domain.adjacency)
+    # Its learner is that of embeddings in however few directions; it does not read how many columns there are.
+    ball = Domain.ball(max(k, WIDE), domain.classes, radius=SCALE, n=domain.n, adjacency=domain.adjacency)
     _, learned = recipe(ball, n=n, epsilon=epsilon, delta=delta, steps=[], learner=learner)
     return (*before, PCA(k, payment=public), *even), learned

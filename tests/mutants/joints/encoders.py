@@ -162,6 +162,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/recipes/test_recipes.py", "-k", "images_with_little_signal"),
     ),
     Mutant(
+        "iterates of embeddings are averaged as those of tables",
+        KIND,
+        "recipes/automatic.py",
+        "share = min(EMBEDDED_AVERAGE if _embedded(domain) else LATE, late_share(s))",
+        "share = min(LATE, late_share(s))",
+        ("tests/recipes/test_public_directions.py", "-k", "go_as_far"),
+    ),
+    Mutant(
+        "few public directions are learned as columns are",
+        KIND,
+        "recipes/public_directions.py",
+        "Domain.ball(max(k, WIDE), domain",
+        "Domain.ball(k, domain",
+        ("tests/recipes/test_public_directions.py", "-k", "go_as_far"),
+    ),
+    Mutant(
         "directions of public rows are bought from the private ones",
         "a step after public rows that is paid for",
         "recipes/public_directions.py",
