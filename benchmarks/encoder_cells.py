@@ -1,6 +1,7 @@
 """Learners on what a fixed network made of images and texts: every size and budget; replace-one, delta = 1e-5; resumes where it stopped.
 
     python benchmarks/encoder_cells.py --features FEATURES --out cells.jsonl [--set fashion_mnist] [--n 1000] [--epsilon 1] [--learner auto]
+    python benchmarks/encoder_cells.py --data FOLDER --out cells.jsonl --learner scattering --learner pixels --set mnist
     python benchmarks/encoder_cells.py --out cells.jsonl --table accuracy|balanced|auc
 
 FEATURES: NAME/train.npy, train_labels.npy, test.npy, test_labels.npy for images, as `benchmarks/encoders.py --write` makes them, and
@@ -8,7 +9,8 @@ NAME.npz with x and y for texts (`--texts NAME FILE.tsv`, a label and a text on 
 
 n private rows and 1,000 public ones are drawn from the training rows of images, 5,000 of the others are the test; where all training rows
 are private, 1,000 others are public. Of texts all rows that are neither are the test. `public` is [Public(rows), "auto"], `pillar` has the k
-of its rule.
+of its rule. `scattering` and `pixels` are the recipes "auto" and "linear" on the same images themselves, of mnist.npz and
+fashion_mnist.npz in FOLDER, as `benchmarks/images.py` reads them.
 `opacus`: a linear layer by Opacus, 20 epochs of Poisson batches of 256 (10 of 1,024 from 20,000 rows on), rows of norm 1, gradients clipped to
 1, the noise that replace-one needs, and the best of five learning rates on the test rows, which nobody could choose. --opacus: a Python that has it.
 """
@@ -31,6 +33,7 @@ from sklearn.metrics import roc_auc_score
 
 DELTA, PUBLIC, TEST = 1e-5, 1000, 5000
 LEARNERS = ("auto", "linear", "dpsgd-f", "dpsgd-f-modified", "pillar", "public", "opacus")
+RAW = {"scattering": "auto", "pixels": "linear"}  # learners of images themselves, by recipe
 SIZES, BUDGETS, RUNS = (1000, 6000, 20_000, 60_000), (0.1, 0.5, 1.0, 2.0), 3
 
 
@@ -67,6 +70,13 @@ def drawn(folder: Path, name: str, n: int, run: int) -> tuple[NDArray[Any], ...]
     return x[private], np.asarray(y)[private], np.asarray(public), test[:TEST], np.asarray(truth)[:TEST]
 
 
+def pictures(data: Path, name: str, n: int, run: int) -> tuple[NDArray[Any], ...]:
+    """The images of the same rows as `drawn`; none are public."""
+    held = np.load(data / f"{name}.npz")
+    at = np.sort(np.random.default_rng(run).permutation(len(held["y_train"]))[:n])
+    return held["x_train"][at], held["y_train"][at], at[:0], held["x_test"][:TEST], held["y_test"][:TEST]
+
+
 def measured(p: NDArray[Any], truth: NDArray[Any]) -> dict[str, float]:
     """Of probabilities: mean accuracy of the classes, accuracy, and the mean of areas under curves, in percent."""
     right = p.argmax(axis=1) == truth
@@ -88,8 +98,10 @@ def score(
     x, y, public, test, truth = rows
     if learner == "opacus":
         return best_of_opacus(rows, epsilon, python)
-    domain = prepriv.Domain.ball(x.shape[1], [int(c) for c in np.unique(truth)], n=len(y))
-    steps, own = learner, "auto"
+    classes = [int(c) for c in np.unique(truth)]
+    raw = learner in RAW
+    domain = (prepriv.Domain.images(*x.shape[1:], 1, classes) if raw else prepriv.Domain.ball(x.shape[1], classes)).with_n(len(y))  # fmt: skip
+    steps, own = RAW.get(learner, learner), "auto"
     if learner == "public":
         steps = [prepriv.Public(public), "auto"]
     if learner == "pillar":
@@ -131,10 +143,11 @@ def table(file: Path, measure: str) -> None:
     """A line for each set, size and budget: the mean of the runs of each learner, and its standard error."""
     cells = known(file)
     groups = sorted({cell[:3] for cell in cells})
-    print("| set, n | ε | " + " | ".join(LEARNERS) + " |\n|---|---|" + "---|" * len(LEARNERS))
+    learners = [name for name in (*LEARNERS, *RAW) if any(cell[3] == name for cell in cells)]
+    print("| set, n | ε | " + " | ".join(learners) + " |\n|---|---|" + "---|" * len(learners))
     for name, n, epsilon in groups:
         said = []
-        for learner in LEARNERS:
+        for learner in learners:
             got = [v[measure] for cell, v in cells.items() if cell[:4] == (name, n, epsilon, learner)]
             error = f" ({np.std(got, ddof=1) / len(got) ** 0.5:.1f})" if len(got) > 1 else ""
             said.append(f"{np.mean(got):.1f}{error}" if got else "")
@@ -147,11 +160,12 @@ def main() -> None:
     )
     parser.add_argument("--features", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--texts", nargs=2, metavar=("NAME", "FILE"))
     parser.add_argument("--set", action="append", dest="sets")
     parser.add_argument("--n", type=int, action="append")
     parser.add_argument("--epsilon", type=float, action="append")
-    parser.add_argument("--learner", action="append", choices=LEARNERS)
+    parser.add_argument("--learner", action="append", choices=(*LEARNERS, *RAW))
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--opacus", metavar="PYTHON")
     parser.add_argument("--table", choices=("accuracy", "balanced", "auc"))
@@ -165,14 +179,16 @@ def main() -> None:
     for n in options.n or SIZES:
         for run in range(options.runs):
             for name in options.sets or ("fashion_mnist", "mnist", "sms", "trec"):
-                rows = drawn(options.features, name, n, run)
-                for epsilon in options.epsilon or BUDGETS if rows is not None else ():
-                    for learner in options.learner or LEARNERS:
-                        cell = (name, n, epsilon, learner, run)
-                        if cell in done:
+                learners = options.learner or LEARNERS
+                rows = drawn(options.features, name, n, run) if set(learners) - set(RAW) else None
+                images = pictures(options.data, name, n, run) if set(learners) & set(RAW) else None
+                for epsilon in options.epsilon or BUDGETS:
+                    for learner in learners:
+                        cell, given = (name, n, epsilon, learner, run), images if learner in RAW else rows
+                        if cell in done or given is None:
                             continue
                         begin = time.process_time()
-                        got = score(rows, learner, epsilon, options.opacus)
+                        got = score(given, learner, epsilon, options.opacus)
                         line = {"cell": cell, **got, "seconds": round(time.process_time() - begin, 1)}
                         with options.out.open("a") as file:
                             file.write(json.dumps(line) + "\n")
