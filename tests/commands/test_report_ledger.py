@@ -494,3 +494,29 @@ def test_a_damaged_ledger_judges_no_file(paid, tmp_path, capsys):
     assert run(["ledger", "verify", str(tmp_path / "L.db"), str(folder / "a"), str(folder / "b")]) == 5
     said = capsys.readouterr().err
     assert "its charge" not in said and said.count("no file was judged") == 1
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [("dataset", "others"), ("cap", "epsilon 1, delta 0.001"), ("total", "epsilon 0.1, delta 0")],
+)
+def test_what_a_model_says_about_its_ledger_is_compared_where_no_release_is_recorded(
+    measured, tmp_path, key, value
+):
+    cut = without_last_row(measured / "L.db", tmp_path / "cut.db")
+    model = prepriv.Model.load(measured / "m")
+    forged = replace(model, receipt=dict(model.receipt) | {key: value})
+    page = prepriv.Report.of(model.declared, private=True, model=forged)
+    wrong, _ = charge_problems(str(cut), forged, b"", page)
+    assert any("that is not the ledger's" in line for line in wrong)
+
+
+def test_verified_says_what_is_taken_on_trust_without_a_ledger(measured, capsys):
+    """A page of a model with an edited cap and name was verified, and nothing said that they were its word."""
+    line = ["report", str(measured / "m"), "--verify", str(measured / "page.html")]
+    assert run(line) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "taken on trust without a ledger: the name and the cap of the data set" in out
+    assert "that nothing was drafted" in out and "who declared" not in out
+    assert run([*line, "--ledger", str(measured / "L.db")]) == 0
+    assert "without a ledger" not in capsys.readouterr().out

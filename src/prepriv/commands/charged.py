@@ -18,7 +18,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.guarantees.printed import epsilon_at
 from prepriv.ledger import Entry, Header, Ledger
-from prepriv.ledger.currency import Quanta, amount_in_words, cost_in_quanta, short_amount
+from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
 from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
@@ -56,7 +56,7 @@ def charge_problems(
         return [f"row {entry.sequence} is not the charge of this run"], []
     rows = [one for one in entries.values() if one.plan_uid == uid]
     charged = [one for one in rows if one.kind == "charged"]
-    wrong = _of_another_claim(book.header, charged, model)
+    wrong = [*_of_another_claim(book.header, charged, model), *_told_otherwise(book.header, entry, model)]
     noted = {one.artifact for one in rows if one.kind == "released"}
     if noted and noted != {hashlib.sha256(artifact).hexdigest()}:
         wrong.append(f"row {entry.sequence} paid for a file that is not this model")
@@ -260,6 +260,21 @@ def _of_another_claim(header: Header, charged: list[Entry], model: Model) -> lis
     if any(not least.fits(entry.cost + _SLACK) for entry in charged):
         wrong.append("it booked less than the model claims")
     return wrong
+
+
+def _told_otherwise(header: Header, entry: Entry, model: Model) -> list[str]:
+    """What the receipt in a model says otherwise than the ledger: the data set, its cap, and what was charged in all by then."""
+    told = model.receipt or {}
+    true = {
+        "dataset": ("data set", header.dataset_id),
+        "cap": ("cap", cap_in_amounts(header.unit, header.cap, header.periods)),
+        **({} if header.periods else {"total": ("total", amount_in_words(header.unit, entry.spent))}),
+    }
+    return [
+        f"the model states a {name} that is not the ledger's ({value})"
+        for key, (name, value) in true.items()
+        if key in told and told[key] != value
+    ]
 
 
 def _least(header: Header, claim: Guarantee, delta: float) -> Quanta:

@@ -126,6 +126,7 @@ NEXT = (
     "  prepriv report {folder}/model --verify {folder}/report.html",
     "  prepriv schema init YOUR.csv --epsilon 0.2 --rows N --out S.yaml",
     "  prepriv train YOUR.csv --schema S.yaml --rows N --epsilon 1 --holdout 0.2 --out run/yours",
+    "  prepriv report run/yours/model --verify run/yours/report.html  (with --ledger L.db if one was charged)",
 )
 
 

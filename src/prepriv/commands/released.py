@@ -190,6 +190,16 @@ def _ask_before(asked: list[str], *, as_json: bool) -> None:
     raise typer.Exit(NOT_DECIDED)
 
 
+def _on_trust(page: Report) -> str:
+    """What a page states, and whoever made its model could have written: only a ledger holds it, too."""
+    domain, receipt = page.plan.domain, page.receipt
+    said = [] if receipt is None else ["the name and the cap of the data set, what was charged in all"]
+    said += [] if domain.declared_by is None else ["who declared the bounds"]
+    said += ["what was drafted" if domain.drafts else "that nothing was drafted from the data"]
+    shows = "no ledger was charged that could show it" if receipt is None else "`--ledger` checks it"
+    return f"taken on trust without a ledger: {', '.join(said)}; {shows}"
+
+
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
@@ -229,6 +239,8 @@ def report(
         if wrong:
             raise Stop(f"{verify} is not the report that this version gives for this model", FOUND)
         console.print(f"verified: {verify} is exactly the report that this model gives")
+        if ledger is None:
+            console.print(_on_trust(anew), soft_wrap=True)
         for line in unchecked:
             console.print(f"taken on trust from whoever ran it: {line}", soft_wrap=True)
         if anew.measured is None and anew.evaluation is None and ledger is None:

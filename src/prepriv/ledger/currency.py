@@ -165,6 +165,11 @@ def amount_in_words(currency: Currency, quanta: Quanta) -> str:
     return ", ".join(f"{name} {text}" for name, text in decimals(currency, quanta).items())
 
 
+def cap_in_amounts(currency: Currency, quanta: Quanta, periods: str) -> str:
+    """A cap as a receipt states it: of each period, where the ledger has any."""
+    return amount_in_words(currency, quanta) + (" for each period" if periods else "")
+
+
 def short_amount(currency: Currency, quanta: Quanta, *, left: bool = False) -> str:
     """`quanta` as a person reads them: four significant digits, rounded up; down where they are what is `left`.
 

@@ -46,7 +46,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
     then the private rows must not be read.
     """
     from prepriv.ledger import Ledger, LedgerError, Noted, condition_note
-    from prepriv.ledger.currency import amount_in_words
+    from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 
     if plan.guarantee is None:
         raise ValueError("ledger: a run without privacy cannot be charged")
@@ -86,7 +86,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         "sequence": booked.sequence,
         "head": booked.head,
         "dataset": book.header.dataset_id,
-        "cap": amount_in_words(unit, book.header.cap) + (" for each period" if book.header.periods else ""),
+        "cap": cap_in_amounts(unit, book.header.cap, book.header.periods),
         "total": amount_in_words(unit, booked.total)
         + (" in the period with the most" if book.header.periods else ""),
     }

@@ -258,6 +258,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/plans/test_drafted.py", "-k", "not_ok_to_a_ledger"),
     ),
     Mutant(
+        "what a model says about its ledger is compared by the hash of its file alone",
+        "an edited cap, of a run that was killed",
+        "commands/charged.py",
+        "        if key in told and told[key] != value\n",
+        "        if False\n",
+        (RECEIPT, "-k", "says_about_its_ledger"),
+    ),
+    Mutant(
         "the receipt of a draft stands for that of the run",
         "a release that no ledger was charged for",
         "commands/receipts.py",
