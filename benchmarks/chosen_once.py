@@ -47,7 +47,7 @@ from prepriv.plans.plan import signal
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.recipes import automatic, weak
-from prepriv.recipes.fast import SEVERAL, averaged, fast
+from prepriv.recipes.fast import averaged, fast
 from prepriv.runs.run import predict_scores
 from prepriv.tables.encoding import encode
 
@@ -74,7 +74,7 @@ def learner_of(learner: GradientDescent, s: float, radius: float, name: str) -> 
     """The learner of version 0.2 with some of the rules of today."""
     if name in ("late", "now"):
         learner = averaged(learner, weak.late_share(s))
-    return fast(learner, radius, SEVERAL) if name in ("few", "now") else learner
+    return fast(learner, radius) if name in ("few", "now") else learner
 
 
 def cell(

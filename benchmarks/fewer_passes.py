@@ -1,12 +1,13 @@
-"""A quarter of the passes, with and without `flatten`, beside the recipe as it is: accuracy, log loss, processor seconds.
+"""The passes of the recipe beside those of version 0.2, on the same encoded rows: accuracy, log loss, processor seconds.
 
-    python benchmarks/fewer_passes.py [--data FOLDER] [--half choose] [--tables NAME ...] [--epsilon 0.1 1 4] [--seeds 1] [--repeats 2]
+    python benchmarks/fewer_passes.py [--data FOLDER] [--half choose] [--tables NAME ...] [--epsilon 0.1 1 4] [--repeats 4] [--most 6000]
     python benchmarks/fewer_passes.py --from FILE      the tables of a run again; what FILE holds is not run again
 
-Each cell encodes a table once and trains on the same rows with every candidate, each at the whole budget and with noise of its own: "now" is the
-recipe of version 0.2 (100 passes or more, momentum 0.9); the others have so many passes at momentum 0.7 and a rate with which a constant gradient gets as far, and
-"flat" spends 1 % of the budget of training on the mean row. A rule goes by the length of a step of 25 passes, rate * clip / norm, from declared
-numbers alone, and keeps the recipe beyond its last limit. Rules are compared on the first half of the tables; the second reports.
+Each cell encodes a table once, by the steps of the recipe, and trains on the same rows with every candidate, each at the whole budget
+and with noise of its own. "0.2" has 100 passes or more. "now" is the rule of recipes/fast.py. "flat" has a third of the passes that
+"now" has, and spends 1 % of the budget of training on the mean row. "batches" has the passes of "now" over Poisson batches of a
+quarter of the rows, with the noise of a mean of all rows (which is within 1 % of what its account asks under replace-one). A cell
+whose steps are so short that the rule takes 25 or 40 passes with a rate that stays has "0.2" and "now" alone; --long leaves it out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import json
 import math
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -29,64 +32,74 @@ from recipe import measures
 import prepriv
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Run, Setting, allowance
-from prepriv.recipes.fast import FLATTEN, ONE_OUTPUT, SEVERAL, as_far, step_length
+from prepriv.learners.stochastic import PoissonSGD
+from prepriv.recipes import automatic
+from prepriv.recipes.fast import SHORT, fast, fewer, step_length
 from prepriv.runs.run import predict_scores
 from prepriv.tables.encoding import encode
 
-DELTA = 1e-5
-PASSES = (25, 40, 60)
-SHORT, FLAT = (0.0, FLATTEN)
-INF = math.inf
-RULES = {
-    "25": ((INF, 25, SHORT),),
-    "25 flat": ((INF, 25, FLAT),),
-    "40": ((INF, 40, SHORT),),
-    "fast": None,
-}
+DELTA, QUARTER, FLATTEN = 1e-5, 4, 0.01
 MADE = "made: steep"
+BEFORE, NOW, FLAT, BATCHES = "0.2", "now", "flat", "batches"
 
 
-def called(passes: int, share: float) -> str:
-    return f"{passes} flat" if share else f"{passes}"
+class Short(Exception):
+    """A cell without a long step, which was not asked for."""
 
 
-def candidates(learner: GradientDescent, long: float) -> dict[str, GradientDescent]:
-    """More passes only where a step is so long that a rule may want them."""
-    made = {"now": learner}
-    for passes in PASSES if long > 0.6 else PASSES[:1]:
-        for share in (SHORT, FLAT):
-            made[called(passes, share)] = as_far(learner, passes, share)
+def candidates(learner: GradientDescent, radius: float) -> dict[str, GradientDescent]:
+    made = {BEFORE: learner, NOW: fast(learner, radius)}
+    if made[NOW].warm_up:
+        third = max(25, made[NOW].steps // 3)
+        made |= {FLAT: fewer(replace(learner, flatten=FLATTEN), third), BATCHES: made[NOW]}
     return made
 
 
-def chosen(long: float, classes: int, rule: tuple[tuple[float, int, float], ...] | None) -> str:
-    """What a rule takes; None: that of learner="fast"."""
-    rule = (ONE_OUTPUT if classes == 2 else SEVERAL) if rule is None else rule
-    return next((called(passes, share) for limit, passes, share in rule if long <= limit), "now")
+def trainer(
+    name: str, learner: GradientDescent, setting: Setting, z: float
+) -> Callable[[Any, Run], np.ndarray[Any, Any]]:
+    """Trains on rows with the noise of these full passes, or with that of their mean on batches."""
+    if name != BATCHES:
+        return lambda rows, run: train(learner, rows, setting, Run(run.session, z))
+    size = math.ceil(setting.n / QUARTER)
+    shared = ("loss", "steps", "learning_rate", "clip_norm", "momentum", "average", "bias", "warm_up")
+    batches = PoissonSGD(batch_size=size, **{name: getattr(learner, name) for name in shared})
+    noise = z * learner.unit(setting) / batches.unit(setting) * size / setting.n
+    return lambda rows, run: batches.train(rows, setting, Run(run.session, noise))
 
 
-def cell(dev: Development, epsilon: float, repeats: int, adjacency: str) -> list[dict[str, Any]]:
+train = GradientDescent.train
+
+
+def cell(dev: Development, epsilon: float, args: argparse.Namespace) -> list[dict[str, Any]]:
     """One row for each candidate and repeat, on rows that were encoded once."""
-    train, found, trained = GradientDescent.train, [], []
+    found, trained = [], []
 
     def every(self: GradientDescent, rows: Any, setting: Setting, run: Run) -> Any:
         long = step_length(self, setting.radius)
-        for name, learner in candidates(self, long).items():
+        if args.long and long <= SHORT[-1][0]:
+            raise Short
+        for name, learner in candidates(self, setting.radius).items():
+            if name not in args.candidates:
+                continue
             z = run.noise_multiplier * math.sqrt(
                 allowance(learner, 1.0, setting) / allowance(self, 1.0, setting)
             )
-            for _ in range(repeats):
+            of = trainer(name, learner, setting, z)
+            for _ in range(args.repeats):
                 start = time.process_time()
-                weights = train(learner, rows, setting, Run(run.session, z))
+                weights = of(rows, run)
                 spent = time.process_time() - start
-                facts = {"candidate": name, "length": long, "passes": learner.steps}
-                found.append(facts | {"cpu": spent})
+                found.append({"candidate": name, "length": long, "passes": learner.steps, "cpu": spent})
                 trained.append(np.vstack([weights[:-1], weights[-1:] * self.bias]))
         return trained[0]
 
-    with mock.patch.object(GradientDescent, "train", every):
+    with (
+        mock.patch.object(GradientDescent, "train", every),
+        mock.patch.object(automatic, "fast", lambda learner, *_: learner),
+    ):
         fitted = prepriv.PrivateClassifier(
-            dev.domain(adjacency), epsilon=epsilon, delta=DELTA, steps="auto-0.2", threads=1
+            dev.domain(args.adjacency), epsilon=epsilon, delta=DELTA, steps=args.steps, threads=1
         )
         model = fitted.fit(*dev.train).model_
     scores, norms = predict_scores(model.maps, np.hstack(trained), encode(dev.test[0], model.domain))
@@ -120,8 +133,12 @@ def run(args: argparse.Namespace) -> None:
             for epsilon in wanted if dev is not None else []:
                 facts = {"table": name, "half": dev.half, "n": len(dev.train[1]), "classes": dev.classes}
                 facts |= {"tested": len(dev.test[1]), "epsilon": epsilon, "seed": seed}
+                try:
+                    rows = cell(dev, epsilon, args)
+                except Short:
+                    continue
                 with args.out.open("a") as file:
-                    for one in cell(dev, epsilon, args.repeats, args.adjacency):
+                    for one in rows:
                         file.write(json.dumps(facts | one) + "\n")
 
 
@@ -129,44 +146,46 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_json(path, lines=True, precise_float=True)
 
 
+COLUMNS = ["accuracy", "AUC or F1", "log loss", "cpu", "passes"]
+SHOWN = (("accuracy", 100, 2), ("AUC or F1", 1, 4), ("log loss", 1, 4))
+
+
 def show(path: Path) -> None:
-    """Means over the runs of a cell, then over cells; differences from now, and their standard errors over tables."""
-    columns = ["accuracy", "AUC or F1", "log loss", "cpu", "passes"]
-    keys = ["half", "table", "epsilon", "length", "n", "classes"]
-    cells = read(path).groupby([*keys, "candidate"])[columns].mean().unstack()
-    for half, of_half in cells.groupby("half"):
-        print(f"\n{half} half, {of_half.index.get_level_values('table').nunique()} tables\n")
-        print(
-            "| ε | rule | accuracy | AUC or F1 | log loss | processor s | worst table: accuracy; log loss |"
-        )
-        print("|---|---|---|---|---|---|---|")
-        for epsilon, at in of_half.groupby("epsilon"):
-            now = at.xs("now", axis=1, level="candidate")
-            print(f"| {epsilon:g} | now | {means(now, now)} |")
-            lengths, classes = (at.index.get_level_values(name) for name in ("length", "classes"))
-            for name, rule in RULES.items():
-                takes = [chosen(long, k, rule) for long, k in zip(lengths, classes)]
-                if not set(takes) <= set(at.columns.get_level_values("candidate")):
-                    continue
-                of = pd.concat([at.iloc[[i]].xs(c, axis=1, level="candidate") for i, c in enumerate(takes)])
-                print(f"| {epsilon:g} | {name} | {means(of, now)} |")
-    names = ("now", *(called(passes, share) for passes in PASSES for share in (SHORT, FLAT)))
-    print(f"\n| table | n | ε | length | accuracy: {', '.join(names)} | log loss | processor s |")
-    print("|---|---|---|---|---|---|---|")
-    for (_, table, epsilon, long, n, _), row in cells.iterrows():
-        shown = [
-            " ".join(f"{factor * row[name][c]:.{digits}f}" for c in names if c in row[name].dropna())
-            for name, factor, digits in (("accuracy", 100, 1), ("log loss", 1, 4), ("cpu", 1, 2))
-        ]
-        print(f"| {table} | {n} | {epsilon:g} | {long:.2f} | {' | '.join(shown)} |")
+    """Means over the runs of a cell, then over cells; differences from 0.2, and their standard errors over tables."""
+    keys = ["half", "table", "epsilon", "n", "length"]
+    by = read(path).groupby([*keys, "candidate"])[COLUMNS]
+    cells, errors = by.mean().unstack(), by.sem().unstack()
+    print(
+        "\n| half | ε | tables | candidate | accuracy | AUC or F1 | log loss | processor s | worst table: accuracy; log loss |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for (half, epsilon), at in cells.groupby(["half", "epsilon"]):
+        before = at.xs(BEFORE, axis=1, level="candidate")
+        for name in (BEFORE, NOW, FLAT, BATCHES):
+            if name not in at.columns.get_level_values("candidate"):
+                continue
+            of = at.xs(name, axis=1, level="candidate").dropna()
+            print(f"| {half} | {epsilon:g} | {len(of)} | {name} | {means(of, before.loc[of.index])} |")
+    print("\n| table | n | ε | length | candidate | passes | accuracy | AUC or F1 | log loss | processor s |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for at, row in cells.iterrows():
+        _, table, epsilon, n, long = at
+        for name in (BEFORE, NOW, FLAT, BATCHES):
+            if ("cpu", name) in row.dropna().index:
+                said = " | ".join(
+                    f"{f * row[c, name]:.{k}f} ± {f * errors.loc[at][c, name]:.{k}f}" for c, f, k in SHOWN
+                )
+                print(
+                    f"| {table} | {n} | {epsilon:g} | {long:.2f} | {name} | {row['passes', name]:.0f} | {said} | {row['cpu', name]:.2f} |"
+                )
 
 
-def means(of: pd.DataFrame, now: pd.DataFrame) -> str:
-    change = of - now
+def means(of: pd.DataFrame, before: pd.DataFrame) -> str:
+    change = of - before
     error = change.sem()
     said = [
         f"{factor * of[name].mean():.{digits}f} ({factor * change[name].mean():+.{digits}f} ± {factor * error[name]:.{digits}f})"
-        for name, factor, digits in (("accuracy", 100, 2), ("AUC or F1", 1, 4), ("log loss", 1, 4))
+        for name, factor, digits in SHOWN
     ]
     worst = f"{100 * change['accuracy'].min():+.1f}; {change['log loss'].max():+.3f}"
     return " | ".join([*said, f"{of['cpu'].mean():.2f}", worst])
@@ -176,13 +195,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    every = (BEFORE, NOW, FLAT, BATCHES)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--half", nargs="*", default=["choose", "report"])
     parser.add_argument("--tables", nargs="*", choices=[*NAMES, MADE])
+    parser.add_argument("--candidates", nargs="*", choices=every, default=list(every))
     parser.add_argument("--epsilon", type=float, nargs="*", default=[0.1, 1.0, 4.0])
     parser.add_argument("--seeds", type=int, default=1, help="splits of a table")
     parser.add_argument("--repeats", type=int, default=2, help="runs of each candidate on the same rows")
-    parser.add_argument("--most", type=int, default=6000, help="training rows that are kept")
+    parser.add_argument("--most", type=int, help="training rows that are kept")
+    parser.add_argument("--long", action="store_true", help="cells with long steps alone")
+    parser.add_argument("--steps", choices=("auto", "linear", "additive"), default="auto")
     parser.add_argument("--adjacency", choices=("replace-one", "add-or-remove-one"), default="replace-one")
     parser.add_argument("--out", type=Path, default=Path("fewer_passes.jsonl"))
     parser.add_argument("--from", dest="shown", type=Path)

@@ -532,9 +532,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         [Encode("encoder.onnx"), "auto"]. Public unlabelled rows before the name say in which directions to learn:
         [Public(rows), "auto"] (docs/pillar.md).
     learner : "auto", "fast" or learner, default "auto"
-        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" does the same
-        with 25 to 60 passes over the rows instead of 100 or more, where that was measured (docs/recipe.md). Otherwise
-        a learner of `prepriv.learners`.
+        "auto" sets steps, learning rate and clip from (n, d, classes, epsilon, delta) alone. "fast" takes fewer
+        passes over the rows also where "auto" keeps 100 or more, because that was not measured: for texts, rows in a
+        ball, persons, and steps of your own (docs/recipe.md). Otherwise a learner of `prepriv.learners`.
     threads : int, optional
         Number of threads of the gradient sum. The result does not depend on it. None: one per core.
     memory : int or str, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from training import train
 
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.learners.learner import Setting
+from prepriv.learners.learner import Run, Setting
 from prepriv.learners.losses import Hinge, Logistic, Softmax
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
@@ -101,6 +102,23 @@ def test_the_sum_is_divided_by_the_declared_n_not_by_a_count(rng):
     assert np.allclose(one, 10 * ten)
 
 
+def test_the_rate_rises_evenly_over_the_first_steps_and_the_account_stays():
+    """What a constant gradient does in each step, without momentum; noise and account know nothing of the rate."""
+    seen = []
+    learner = GradientDescent(Softmax(), steps=10, learning_rate=2.0, momentum=0.0, warm_up=0.3)
+
+    def gradient(weights):
+        seen.append(float(weights[0, 0]))
+        return np.ones((1, 1))
+
+    learner.descend((1, 1), gradient, Run(ExactSession(), 1.0))
+    assert -np.diff(seen) == pytest.approx([0.5, 1.0, 1.5, *[2.0] * 6])
+    before = replace(learner, warm_up=0.0)
+    setting = Setting(1.0, 2, 3, 100, "replace-one")
+    assert learner.parts(2.0, setting) == before.parts(2.0, setting)
+    assert learner.unit(setting) == before.unit(setting)
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -113,6 +131,7 @@ def test_the_sum_is_divided_by_the_declared_n_not_by_a_count(rng):
         {"weight_bound": 0},
         {"bias": -1},
         {"bias": math.nan},
+        {"warm_up": 1.0},
     ],
 )
 def test_bad_settings_are_refused_by_name(bad):

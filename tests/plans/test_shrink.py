@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,19 +36,20 @@ def ball():
     return make_plan(domain, [], LEARNER, epsilon=0.3, delta=1e-5)
 
 
-@pytest.mark.parametrize("curvature", [0.0, 0.05, 0.6])
-def test_the_response_of_descent_is_what_descent_does(curvature):
+@pytest.mark.parametrize("curvature, warm_up", [(0.0, 0.0), (0.05, 0.0), (0.6, 0.0), (0.05, 0.5), (0.0, 0.5)])
+def test_the_response_of_descent_is_what_descent_does(curvature, warm_up):
     """Descent itself, on a quadratic, its noise drawn: the mean and the deviation of a weight."""
+    learner = replace(LEARNER, warm_up=warm_up)
     rng, width, level, sigma = np.random.default_rng(0), 4000, 0.3, 0.2
 
     def gradient(w):
         return curvature * w - level + sigma * rng.normal(size=w.shape)
 
-    made = LEARNER.descend((width, 1), gradient, Run(ExactSession(), 1.0))[:, 0]
-    gain, pull = LEARNER.response(curvature)
+    made = learner.descend((width, 1), gradient, Run(ExactSession(), 1.0))[:, 0]
+    gain, pull = learner.response(curvature)
     assert made.mean() == pytest.approx(level * pull, abs=4 * sigma * gain / width**0.5)
     assert made.std() == pytest.approx(sigma * gain, rel=0.05)
-    assert LEARNER.response(0.0)[0] == pytest.approx(LEARNER.noise_gain(), rel=1e-12)
+    assert learner.response(0.0)[0] == pytest.approx(learner.noise_gain(), rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 30, 200])

@@ -400,8 +400,10 @@ def show_learner(plan: Plan) -> None:
     learner, setting = plan.learner, plan.setting
     share = getattr(learner, "flatten", 0.0)
     flat = f", flatten {share:g}" if share else ""
+    rising = getattr(learner, "warm_up", 0.0)
+    first = f" (rising in the first {rising:.0%} of them)" if rising else ""
     console.print(
-        f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}, "
+        f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}{first}, "
         f"clip {learner.clip_norm:g}{flat}; one record moves a gradient sum by at most "
         f"{up(float(learner.reach(setting)) * learner.unit(setting), 5)}, noise {down(plan.learner_noise, 5)}"
     )

@@ -55,6 +55,10 @@ class GradientDescent(Momentum):
     flatten : float, default 0.0
         Share of the budget of training, in [0, 1), for the mean of the rows. If rows have much in common, gradients
         are shortened along that mean, so that fewer and longer steps do not overshoot. 0: none.
+    warm_up : float, default 0.0
+        The first share of the steps, in [0, 1), over which the rate rises evenly to `learning_rate`. Long steps then
+        do not overshoot while all records are undecided.
+        0: the rate is the same in all steps.
     lead : int, default 0
         Number of leading features that are learned alone in the first 30 % of the steps. The other steps start from
         there. Only for one output. 0: all features in all steps.
@@ -90,6 +94,7 @@ class GradientDescent(Momentum):
     average: float = 0.5
     bias: float = 1.0
     flatten: float = field(default=0.0, metadata=OMITTED)
+    warm_up: float = field(default=0.0, metadata=OMITTED)
     lead: int = field(default=0, metadata=OMITTED)
 
     def __post_init__(self) -> None:

@@ -364,19 +364,27 @@ def allowance(learner: Learner, noise_multiplier: float, setting: Setting) -> fl
 class Momentum(Learner):
     """Descent with Nesterov momentum, in [0, 1), and the average of the last share of the iterates, in (0, 1].
 
-    flatten: share of the budget, in [0, 1), for the mean of the rows, along which gradients are then shortened; 0: none. What is
-    done with noisy gradients is post-processing.
+    flatten: share of the budget, in [0, 1), for the mean of the rows, along which gradients are then shortened; 0: none.
+    warm_up: the first share of the steps, in [0, 1), over which the rate rises. What is done with noisy gradients is
+    post-processing.
     """
 
     momentum: float
     average: float
     flatten: float
+    warm_up: float
 
     def check_descent(self) -> None:
-        """ValueError unless momentum, average and flatten are in range."""
+        """ValueError unless momentum, average, flatten and warm_up are in range."""
         number("momentum", self.momentum, at_least=0.0, below=1.0)
         number("average", self.average, above=0.0, at_most=1.0)
         number("flatten", self.flatten, at_least=0.0, below=1.0)
+        number("warm_up", self.warm_up, at_least=0.0, below=1.0)
+
+    def rates(self, count: int) -> Floats:
+        """The rate of each of so many steps: it rises evenly over the first of them, then it stays."""
+        first = round(self.warm_up * count)
+        return self.learning_rate * np.minimum(1.0, np.arange(1, count + 1) / (first + 1))
 
     def seen(self, n: int) -> float:
         """The share of the records that a step sees."""
@@ -418,9 +426,9 @@ class Momentum(Learner):
         `descend` is linear in its gradients. Post-processing of the plan. With `flatten` at most that, in every direction."""
         weights, velocity, average = (np.zeros(self.steps) for _ in range(3))
         kept = max(1, round(self.average * self.steps))
-        for step in range(self.steps):
+        for step, rate in enumerate(self.rates(self.steps)):
             ahead = weights + self.momentum * velocity
-            ahead[step] -= self.learning_rate
+            ahead[step] -= rate
             velocity, weights = ahead - weights, ahead
             if step >= self.steps - kept:
                 average += weights
@@ -435,10 +443,10 @@ class Momentum(Learner):
         weights, velocity, average = (np.zeros(self.steps) for _ in range(3))
         kept = max(1, round(self.average * self.steps))
         with np.errstate(all="ignore"):
-            for step in range(self.steps):
+            for step, rate in enumerate(self.rates(self.steps)):
                 ahead = weights + self.momentum * velocity
-                new = ahead - self.learning_rate * curvature * ahead
-                new[step] -= self.learning_rate
+                new = ahead - rate * curvature * ahead
+                new[step] -= rate
                 velocity, weights = new - weights, new
                 if step >= self.steps - kept:
                     average += weights
@@ -462,9 +470,9 @@ class Momentum(Learner):
         weights = np.zeros(shape) if start is None else start.copy()
         velocity, average = np.zeros(shape), np.zeros(shape)
         kept = max(1, round(self.average * count))
-        for step in range(count):
+        for step, rate in enumerate(self.rates(count)):
             ahead = project(weights + self.momentum * velocity, self.weight_bound)
-            new = project(ahead - self.learning_rate * gradient(ahead), self.weight_bound)
+            new = project(ahead - rate * gradient(ahead), self.weight_bound)
             velocity, weights = new - weights, new
             if step >= count - kept:
                 average += weights

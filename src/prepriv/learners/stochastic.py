@@ -179,13 +179,14 @@ class BatchLearner(Momentum, StochasticLearner):
     """Noisy sums over batches, each released: what is done with them is post-processing.
 
     momentum: Nesterov's, in [0, 1). average: the last share of the iterates that is averaged. flatten: share of the budget for
-    the mean of all rows.
+    the mean of all rows. warm_up: the first share of the steps, over which the rate rises.
     """
 
     takes_units: ClassVar[bool] = True
     momentum: float = 0.0
     average: float = 0.5
     flatten: float = field(default=0.0, metadata=OMITTED)
+    warm_up: float = field(default=0.0, metadata=OMITTED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -280,6 +281,9 @@ class PoissonSGD(BatchLearner):
         The last share of the iterates that is averaged, in (0, 1].
     flatten : float, default 0.0
         Share of the budget of training, in [0, 1), for the mean of all rows, as in `GradientDescent`. 0: none.
+    warm_up : float, default 0.0
+        The first share of the steps, in [0, 1), over which the rate rises evenly to `learning_rate`.
+        0: the rate is the same in all steps.
 
     Raises
     ------
@@ -372,6 +376,9 @@ class FixedBatchSGD(FixedBatches, BatchLearner):
         The last share of the iterates that is averaged, in (0, 1].
     flatten : float, default 0.0
         Share of the budget of training, in [0, 1), for the mean of all rows, as in `GradientDescent`. 0: none.
+    warm_up : float, default 0.0
+        The first share of the steps, in [0, 1), over which the rate rises evenly to `learning_rate`.
+        0: the rate is the same in all steps.
 
     Raises
     ------

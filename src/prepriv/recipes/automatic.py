@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
-from prepriv.adjacency import rows_changed
+from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
@@ -37,7 +37,7 @@ from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.recipes.additive import additive_steps
 from prepriv.recipes.dpsgd_f import RECIPES
-from prepriv.recipes.fast import ONE_OUTPUT, SEVERAL, averaged, fast
+from prepriv.recipes.fast import averaged, fast
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
@@ -101,8 +101,8 @@ def recipe(
     steps "linear": the automatic ones without random features, so that the model has one weight a column; "additive": a
     function of each column, learned in bins; "auto-0.2", "linear-0.2" and "additive-0.2": what version 0.2 made of these
     names, learner and all; "dpsgd-f", "dpsgd-f-modified", "dpsgd": Algorithms 2, 3 and 1 of The Importance of
-    Feature Preprocessing, with their own learners (docs/dpsgd-f.md). learner "fast": a quarter of the passes, where that was
-    measured (docs/recipe.md).
+    Feature Preprocessing, with their own learners (docs/dpsgd-f.md). learner "fast": fewer passes also where the
+    recipe keeps a hundred of them, as that was not measured (docs/recipe.md).
     """
     n = need_n(n)
     if isinstance(learner, LearnerRule):
@@ -120,6 +120,7 @@ def recipe(
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     check_named(steps, learner, NAMED, LEARNERS)
     old = isinstance(steps, str) and steps.endswith(_OLD)
+    longer = not (isinstance(steps, str) and steps.removesuffix(_OLD) == "additive")
     few = learner == "fast" or (isinstance(steps, str) and not old and _columns_alone(domain))
     if isinstance(steps, str):
         if steps in RECIPES:
@@ -149,9 +150,14 @@ def recipe(
     learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old)
     if _moved(steps):
         return tuple(steps), learned
-    if few and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
-        one = learner == "fast" and learned.loss.outputs(len(domain.classes)) == 1
-        return tuple(steps), fast(learned, SCALE, ONE_OUTPUT if one else SEVERAL)
+    # Of few noisy batches the noise of add-or-remove-one grows.
+    if (
+        few
+        and math.isfinite(epsilon)
+        and not _wavelets(steps)
+        and (n < MANY or n_is_public(domain.adjacency))
+    ):
+        learned = fast(learned, SCALE, longer=longer, wide=not is_table(domain))
     return tuple(steps), in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 
 
@@ -399,4 +405,5 @@ def in_batches(
         average=learner.average,
         bias=learner.bias,
         flatten=learner.flatten,
+        warm_up=learner.warm_up,
     )

@@ -1,4 +1,4 @@
-"""The learner of the recipe in fewer passes: by default, and further by `learner="fast"`. How it was chosen: docs/recipe.md."""
+"""The learner of the recipe in fewer passes over the rows. How it was chosen: docs/recipe.md."""
 
 from __future__ import annotations
 
@@ -7,26 +7,45 @@ from dataclasses import replace
 
 from prepriv.learners.gradient_descent import GradientDescent
 
-SLOWER, FLATTEN = 0.7, 0.01  # momentum; share of the budget of training for the mean row
+SLOWER = 0.7  # momentum of short steps
 PASSES = 25
-# (up to which length of a step of the fewest passes, passes, share for the mean row), for "fast" and one output, and else
-ONE_OUTPUT = ((0.6, PASSES, 0.0), (1.2, 40, 0.0), (3.0, 40, FLATTEN), (5.0, 60, FLATTEN))
-SEVERAL = ((0.6, PASSES, 0.0), (1.2, 40, 0.0))
-Rule = tuple[tuple[float, int, float], ...]
+# (up to which length of a step of the fewest passes, passes)
+SHORT = ((0.6, PASSES), (1.2, 40))
+# Beyond: passes over the root of all rates, so that no direction of a table overshoots, or of a wide matrix, whose rows have
+# less in common; passes times (1 - momentum), so that iterates settle; the last share of them that is averaged.
+_STRIDE, _WIDE_STRIDE, _SETTLED, _AVERAGED = 11.7, 5.85, 10.0, 0.55
+_RISING = 0.1  # of the steps, in which the rate rises
+_CUT = 1.2  # with more classes a gradient is clipped first, and steps are that much shorter, about
 
 
-def fast(learner: GradientDescent, radius: float, rule: Rule) -> GradientDescent:
-    """The fewest passes that do not overshoot on rows of this norm; the learner itself where all of them might."""
+def fast(
+    learner: GradientDescent, radius: float, *, longer: bool = True, wide: bool = False
+) -> GradientDescent:
+    """The fewest passes that do not overshoot on rows of this norm: from declared numbers alone.
+
+    longer: whether steps may be longer than those of `SHORT`; rows of codes alone have too much in common for that. wide: whether
+    rows are those of a wide matrix.
+    """
     long = step_length(learner, radius)
-    for limit, times, share in rule:
+    for limit, times in SHORT:
         if long <= limit:
-            return as_far(learner, times, share)
-    return learner
+            return as_far(learner, times)
+    rates = learner.steps * learner.learning_rate
+    if learner.loss.outputs(2) > 1:
+        rates *= min(1.0, _CUT * learner.clip(radius) / math.hypot(radius, learner.bias))
+    times = max(SHORT[-1][1], math.ceil((_WIDE_STRIDE if wide else _STRIDE) * math.sqrt(rates)))
+    return fewer(learner, times) if longer and times < learner.steps else learner
 
 
-def as_far(learner: GradientDescent, times: int, share: float = 0.0) -> GradientDescent:
+def as_far(learner: GradientDescent, times: int) -> GradientDescent:
     """So many passes, by which a constant gradient moves the averaged weights as far."""
-    return _equal_reach(learner, replace(learner, momentum=SLOWER, steps=times, flatten=share))
+    return _equal_reach(learner, replace(learner, momentum=SLOWER, steps=times))
+
+
+def fewer(learner: GradientDescent, times: int) -> GradientDescent:
+    """So many passes with as much momentum as settles among them, and a rate that rises at first; as far."""
+    made = replace(learner, steps=times, momentum=1.0 - _SETTLED / times, average=_AVERAGED, warm_up=_RISING)
+    return _equal_reach(learner, made)
 
 
 def averaged(learner: GradientDescent, share: float) -> GradientDescent:

@@ -44,8 +44,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "three times the steps, as canaries see it",
         "more releases than are accounted for",
         "learners/learner.py",
-        "ahead - self.learning_rate * gradient(ahead), self",
-        "ahead - self.learning_rate * (0 * gradient(ahead) + 0 * gradient(ahead) + gradient(ahead)), self",
+        "ahead - rate * gradient(ahead), self",
+        "ahead - rate * (0 * gradient(ahead) + 0 * gradient(ahead) + gradient(ahead)), self",
         AS_PLANNED,
     ),
     Mutant(

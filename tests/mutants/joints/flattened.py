@@ -65,4 +65,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "        return flattener(noisy / (rows.shape[0] * factor))\n",
         REPLAY,
     ),
+    Mutant(
+        "the noise of a weight is that of a rate that does not rise",
+        "noise that is smaller than planned",
+        "learners/learner.py",
+        "                new[step] -= rate\n",
+        "                new[step] -= self.learning_rate\n",
+        ("tests/plans/test_shrink.py", "-k", "response_of_descent"),
+    ),
+    Mutant(
+        "batches of many records forget that the rate rises",
+        "a setting that is not passed on",
+        "recipes/automatic.py",
+        "        warm_up=learner.warm_up,\n",
+        "",
+        ("tests/recipes/test_fast.py", "-k", "batches_take_fewer"),
+    ),
 )

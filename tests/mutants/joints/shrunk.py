@@ -71,8 +71,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the response of descent without its momentum",
         "a noise law of another descent",
         "learners/learner.py",
-        "                ahead = weights + self.momentum * velocity\n                new = ahead - self.learning_rate * curvature",
-        "                ahead = weights\n                new = ahead - self.learning_rate * curvature",
+        "                ahead = weights + self.momentum * velocity\n                new = ahead - rate * curvature",
+        "                ahead = weights\n                new = ahead - rate * curvature",
         (TEST, "-k", "response"),
     ),
     Mutant(
