@@ -17,7 +17,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,10 @@ class Short(Exception):
     """A cell without a long step, which was not asked for."""
 
 
-def candidates(learner: GradientDescent, radius: float) -> dict[str, GradientDescent]:
-    made = {BEFORE: learner, NOW: fast(learner, radius)}
+def candidates(
+    learner: GradientDescent, radius: float, rows: Mapping[str, bool]
+) -> dict[str, GradientDescent]:
+    made = {BEFORE: learner, NOW: fast(learner, radius, **rows)}
     if made[NOW].warm_up:
         third = max(25, made[NOW].steps // 3)
         made |= {FLAT: fewer(replace(learner, flatten=FLATTEN), third), BATCHES: made[NOW]}
@@ -74,12 +76,17 @@ train = GradientDescent.train
 def cell(dev: Development, epsilon: float, args: argparse.Namespace) -> list[dict[str, Any]]:
     """One row for each candidate and repeat, on rows that were encoded once."""
     found, trained = [], []
+    rows_are: dict[str, bool] = {}  # what the recipe tells its rule about them
+
+    def not_yet(learner: GradientDescent, radius: float, **are: bool) -> GradientDescent:
+        rows_are.update(are)
+        return learner
 
     def every(self: GradientDescent, rows: Any, setting: Setting, run: Run) -> Any:
         long = step_length(self, setting.radius)
         if args.long and long <= SHORT[-1][0]:
             raise Short
-        for name, learner in candidates(self, setting.radius).items():
+        for name, learner in candidates(self, setting.radius, rows_are).items():
             if name not in args.candidates:
                 continue
             z = run.noise_multiplier * math.sqrt(
@@ -96,7 +103,7 @@ def cell(dev: Development, epsilon: float, args: argparse.Namespace) -> list[dic
 
     with (
         mock.patch.object(GradientDescent, "train", every),
-        mock.patch.object(automatic, "fast", lambda learner, *_: learner),
+        mock.patch.object(automatic, "fast", not_yet),
     ):
         fitted = prepriv.PrivateClassifier(
             dev.domain(args.adjacency), epsilon=epsilon, delta=DELTA, steps=args.steps, threads=1

@@ -155,8 +155,7 @@ def test_many_records_are_read_in_batches_whose_mean_is_about_as_noisy(adjacency
         asked = {"epsilon": epsilon, "delta": 1e-6}
         (_, full), (_, batches) = (recipe(domain, n=n, **asked) for n in (MANY - 1, MANY))
         assert (full.name, batches.name) == ("GradientDescent", "PoissonSGD")
-        if adjacency == "add-or-remove-one":  # as many batches as version 0.2
-            _, full = recipe(domain, n=MANY - 1, **asked, steps="auto-0.2")
+        _, full = recipe(domain, n=MANY - 1, **asked, steps="auto-0.2")
         assert MANY / SHARE <= batches.batch_size <= MANY / 4
         setting = Setting(radius=5.0, d=700, outputs=1, n=MANY, adjacency=adjacency, incoming=UNTOUCHED)
         for setting_of in ("steps", "clip_norm", "momentum", "average", "learning_rate"):

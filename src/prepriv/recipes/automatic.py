@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from prepriv import payment as pay
 from prepriv._callers import callers_level
-from prepriv.adjacency import n_is_public, rows_changed
+from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_mu
@@ -150,13 +150,7 @@ def recipe(
     learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old)
     if _moved(steps):
         return tuple(steps), learned
-    # Of few noisy batches the noise of add-or-remove-one grows.
-    if (
-        few
-        and math.isfinite(epsilon)
-        and not _wavelets(steps)
-        and (n < MANY or n_is_public(domain.adjacency))
-    ):
+    if few and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
         learned = fast(learned, SCALE, longer=longer, wide=not is_table(domain))
     return tuple(steps), in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 

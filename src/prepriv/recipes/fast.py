@@ -15,6 +15,7 @@ SHORT = ((0.6, PASSES), (1.2, 40))
 # less in common; passes times (1 - momentum), so that iterates settle; the last share of them that is averaged.
 _STRIDE, _WIDE_STRIDE, _SETTLED, _AVERAGED = 11.7, 5.85, 10.0, 0.55
 _RISING = 0.1  # of the steps, in which the rate rises
+_SEVERAL = 60  # passes at least, of tables of more than two classes
 _CUT = 1.2  # with more classes a gradient is clipped first, and steps are that much shorter, about
 
 
@@ -30,10 +31,11 @@ def fast(
     for limit, times in SHORT:
         if long <= limit:
             return as_far(learner, times)
-    rates = learner.steps * learner.learning_rate
+    rates, least = learner.steps * learner.learning_rate, SHORT[-1][1]
     if learner.loss.outputs(2) > 1:
+        least = least if wide else _SEVERAL
         rates *= min(1.0, _CUT * learner.clip(radius) / math.hypot(radius, learner.bias))
-    times = max(SHORT[-1][1], math.ceil((_WIDE_STRIDE if wide else _STRIDE) * math.sqrt(rates)))
+    times = max(least, math.ceil((_WIDE_STRIDE if wide else _STRIDE) * math.sqrt(rates)))
     return fewer(learner, times) if longer and times < learner.steps else learner
 
 

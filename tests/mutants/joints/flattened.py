@@ -73,12 +73,4 @@ MUTANTS: tuple[Mutant, ...] = (
         "                new[step] -= self.learning_rate\n",
         ("tests/plans/test_shrink.py", "-k", "response_of_descent"),
     ),
-    Mutant(
-        "batches of many records forget that the rate rises",
-        "a setting that is not passed on",
-        "recipes/automatic.py",
-        "        warm_up=learner.warm_up,\n",
-        "",
-        ("tests/recipes/test_fast.py", "-k", "batches_take_fewer"),
-    ),
 )
