@@ -99,6 +99,11 @@ def test_wide_rows_and_many_classes_take_fewer_passes():
         rows = prepriv.Domain(columns(width), classes=tuple(range(classes)))
         return recipe(rows, n=n, epsilon=1.0, delta=1e-5)[1].steps
 
+    few, many = (
+        recipe(prepriv.Domain.ball(d, classes=(0, 1)), n=40_000, epsilon=1.0, delta=1e-5, learner="fast")[1]
+        for d in (8, 64)
+    )
+    assert many.steps == 40 < few.steps  # in few columns rows may lie close together, whatever they are
     assert [steps(3, 2), steps(64, 2), steps(3, 10), steps(64, 10)] == [59, 40, 74, 40]
 
 

@@ -151,7 +151,8 @@ def recipe(
     if _moved(steps):
         return tuple(steps), learned
     if few and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
-        learned = fast(learned, SCALE, longer=longer, wide=not is_table(domain))
+        wide = not is_table(domain) and domain.space.d >= WIDE
+        learned = fast(learned, SCALE, longer=longer, wide=wide)
     return tuple(steps), in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 
 
