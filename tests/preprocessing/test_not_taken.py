@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import all_estimators
 
 import prepriv
-from prepriv.preprocessing import Fitted
+from prepriv.preprocessing import Center, Fitted
 from prepriv.preprocessing.compile_sklearn import taken
 from prepriv.preprocessing.sklearn_not_taken import NOT_TAKEN
 from prepriv.preprocessing.sklearn_spec import CONTAINERS
@@ -26,6 +26,7 @@ ROWS = [
 ]
 SETTINGS = [row for row in ROWS if row[0].startswith("`")]
 NAMES = {name: kind for name, kind in all_estimators()}
+BOX = prepriv.Domain.box(0, 1, features=3, classes=[0, 1])
 MIXED = prepriv.Domain(
     {"a": prepriv.Numeric(0, 1), "b": prepriv.Numeric(0, 2), "c": prepriv.Categorical(["x"])},
     classes=[0, 1],
@@ -63,7 +64,10 @@ class MyScaler(BaseEstimator):
 
 @pytest.mark.parametrize("row", SETTINGS, ids=lambda row: re.sub(r"\W+", " ", row[0]))
 def test_each_setting_on_the_page_is_refused(row):
-    code, names = row[0].strip("`"), {**NAMES, "np": np, "MyScaler": MyScaler}
+    code, names = (
+        row[0].strip("`"),
+        {**NAMES, "np": np, "MyScaler": MyScaler, "YourStep": Center, "Budget": prepriv.Budget},
+    )
     last = names["LogisticRegression"]()
     made = eval(code, names)
     ends = hasattr(made, "predict")
@@ -72,5 +76,21 @@ def test_each_setting_on_the_page_is_refused(row):
     )
     numbers = prepriv.Domain(dict(list(MIXED.columns.items())[:2]), classes=[0, 1], n=100)
     for domain in (numbers, MIXED):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError) as told:
             reading(pipeline, domain)
+        if made.__class__ in (MyScaler, Center) or ("lambda" in code and "Function" in code):
+            assert "docs/your-pipeline.md" in str(
+                told.value
+            )  # code of your own: the page has what to write instead
+
+
+def test_what_the_page_writes_for_a_step_of_your_own_can_be_planned():
+    kept = Fitted.of(NAMES["PCA"](1), BOX, payment=prepriv.Sketch())
+    own = Center(payment=prepriv.Budget(0.05))
+    made = prepriv.PrivateClassifier(BOX, steps=[kept, own]).plan(9000)
+    assert [planned.step.name for planned in made.steps] == ["Fitted", "Center"]
+    rule = prepriv.private(
+        NAMES["Pipeline"]([("a", NAMES["PCA"](1)), ("m", NAMES["LogisticRegression"]())]), BOX
+    )
+    with pytest.raises(ValueError, match=r"stands alone.*Fitted\.of"):
+        prepriv.PrivateClassifier(rule.domain, steps=[rule.steps, own]).plan(9000)

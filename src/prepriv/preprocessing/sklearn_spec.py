@@ -14,9 +14,11 @@ import numpy as np
 
 from prepriv._arguments import number
 from prepriv.columns import Column
+from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.sklearn_not_taken import NOT_TAKEN
 from prepriv.preprocessing.sklearn_places import check_selectors, mask_of, places_of
 
+_NOT_TAKEN = "docs/your-pipeline.md, What is not taken"
 CONTAINERS = ("Pipeline", "ColumnTransformer", "FeatureUnion")
 _IGNORED = ("verbose", "n_jobs", "verbose_feature_names_out", "force_int_remainder_cols", "copy")
 UFUNCS = (
@@ -99,10 +101,17 @@ def class_path(kind: type) -> str:
         own = getattr(import_module(package), kind.__name__, None) if package.startswith("sklearn.") else None
     except ModuleNotFoundError:
         own = None
+    if own is not kind and issubclass(kind, Step):
+        raise ValueError(
+            f"{kind.__name__} is a step of prepriv, which does not stand inside a Pipeline of scikit-learn: give it after the pipeline's "
+            f"transformers, PrivateClassifier(domain, steps=[Fitted.of(transformers, domain, payment=Sketch()), {kind.__name__}(...)]), or "
+            f"with other steps of prepriv ({_NOT_TAKEN})"
+        )
     if own is not kind:
         raise ValueError(
-            f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows, and a step of your "
-            "own is a prepriv Step"
+            f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows. Nearest: a class of "
+            "scikit-learn itself, a FunctionTransformer of a NumPy function of one number where nothing is learned, or a prepriv Step of "
+            f"your own in steps= of PrivateClassifier ({_NOT_TAKEN})"
         )
     return f"{package}.{kind.__name__}"
 
@@ -149,7 +158,13 @@ def _plain(value: Any, what: str) -> Any:
     if name in _SCORES and getattr(import_module("sklearn.feature_selection"), name) is value:
         return {"score": name}
     raise ValueError(
-        f"{what} has no form as plain data: numbers, texts, lists, estimators, scores and NumPy functions have"
+        f"{what} has no form as plain data: numbers, texts, lists, estimators, scores and NumPy functions have. "
+        + (
+            "In place of a function of your own take a NumPy function of one number, such as np.log1p, or compute it before the declared "
+            f"domain ({_NOT_TAKEN})"
+            if callable(value)
+            else f"({_NOT_TAKEN})"
+        )
     )
 
 

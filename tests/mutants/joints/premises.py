@@ -51,8 +51,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a choice among candidates that asks nothing of their premises",
         "a condition of the whole, used of a part",
         "evaluation/choose.py",
-        "of_part(c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta), n)",
-        "c.plan(domain, n=sizes[min(k, len(sizes) - 1)], epsilon=each, delta=delta)",
+        "of_part(_planned(k, c, domain, sizes[min(k, len(sizes) - 1)], each, delta)[0], n)",
+        "_planned(k, c, domain, sizes[min(k, len(sizes) - 1)], each, delta)[0]",
         (PARTS, "-k", "chosen or choice"),
     ),
     Mutant(
