@@ -225,6 +225,43 @@ def test_a_choice_warns_once_for_each_candidate_and_names_it():
     assert [one.partition(":")[0] for one in said] == ["candidate 1", "candidate 2"]
 
 
+def test_a_coarse_sketch_is_taken_where_pca_as_a_step_is_little_but_noise_and_the_other_way_is_named():
+    wide = {f"c{i}": Categorical([f"v{j}" for j in range(20)]) for i in range(5)} | {
+        f"x{i}": Numeric(0, 1) for i in range(8)
+    }
+    asked = make_pipeline(
+        make_column_transformer(
+            (StandardScaler(), [name for name in wide if name[0] == "x"]),
+            (OneHotEncoder(handle_unknown="ignore"), [name for name in wide if name[0] == "c"]),
+        ),
+        PCA(5),
+        LogisticRegression(),
+    )
+    domain = Domain(wide, classes=["no", "yes"])
+    taken = {}
+    for n in (1000, 3000):  # b is 18 and 54
+        read = reading(asked, domain, n=n)
+        ways = {option.way: option for option in read.options}
+        assert not ways["budget"].enough and not ways["sketch"].enough and ways["sketch"].open
+        assert "way='sketch'" in ways["budget"].why
+        taken[n] = read.taken.way
+    assert taken == {1000: "budget", 3000: "sketch"}
+    assert any("PCA as a step" in said for said in read.says)
+    few = Domain({name: wide[name] for name in ("c0", "x0", "x1")}, classes=["no", "yes"], n=1000)
+    small = make_pipeline(
+        make_column_transformer(
+            (StandardScaler(), ["x0", "x1"]), (OneHotEncoder(handle_unknown="ignore"), ["c0"])
+        ),
+        PCA(2),
+        LogisticRegression(),
+    )
+    read = reading(small, few, epsilon=0.6)
+    assert read.taken.way == "budget" and "way='sketch'" in read.taken.why  # rough, and not lost
+    numbers = replace(domain, classes=(), target=Numeric(0, 1))  # not measured with a numeric target
+    asked.set_params(logisticregression=Ridge())
+    assert reading(asked, numbers, n=3000).taken.way == "budget"
+
+
 def test_gaps_that_the_pipeline_does_not_fill_and_parts_that_alone_learn_are_said():
     bare = make_pipeline(make_column_transformer((StandardScaler(), ["a", "c"])), LogisticRegression())
     filled = make_pipeline(

@@ -205,7 +205,8 @@ def private(
         "sensitivity": the same, but means that fill gaps are paid for by sensitivity under `missing`. "sketch": the
         transformers stay as they are and are fitted on rows drawn from one sketch. "auto" takes one of the first two
         if every part has a step, namely the one that adds less noise to training. It takes a sketch if a part has no
-        step, or if only a sketch has enough signal.
+        step, if only a sketch has enough signal, or if PCA as a step would be little but noise and a coarse sketch
+        would not (docs/sketch.md).
     share : float or "auto", default "auto"
         The share of the sketch, in mu squared, as for `Sketch`. A number asks for a sketch.
     missing : float, optional

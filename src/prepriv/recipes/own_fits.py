@@ -43,6 +43,7 @@ _WANTED: Mapping[type[Step], tuple[float, float]] = {
     ShrunkCenter: (0.02, 0.02),
 }
 """Of a step: the noise of one number that it releases which is small enough, over the size of such a number; its largest share."""
+_LOST = 10.0  # of PCA: noise over the variance of one direction, from which a coarse sketch is more accurate (docs/sketch.md)
 
 _PCA_SOLVING = (
     "iterated_power",
@@ -82,10 +83,17 @@ class OwnPart:
 
 @dataclass(frozen=True)
 class OwnChain:
-    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share."""
+    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share. noise: of the directions of a
+    PCA among them, over the variance of one; 0 without a PCA."""
 
     steps: tuple[Step, ...]
     rough: tuple[str, ...]
+    noise: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether the directions of a PCA are little but noise."""
+        return self.noise > _LOST
 
 
 @dataclass(frozen=True)
@@ -119,23 +127,25 @@ class OwnFits:
 
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
         """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
-        made, coarse = list[Step](), list[str]()
+        made, coarse, turned = list[Step](), list[str](), 0.0
         for template in self.templates:
             *_, space = (domain.space, *(after for _, _, after in walk(made, domain.space)))
             if missing is not None and isinstance(template, MeanImputer):
                 made.append(replace(template, payment=pay.Sensitivity({"missing": missing})))
                 continue
-            step, rough = _with_share(template, space, domain, n, mu)
+            step, noise = _with_share(template, space, domain, n, mu)
             made.append(step)
-            if rough:
+            wanted, most = _WANTED.get(type(step), (math.inf, 0.0))
+            if most > 0.05 and noise > _COARSE * wanted:
                 coarse.append(step.name)
-        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)))
+            turned = max(turned, noise) if isinstance(step, PCA) else turned
+        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)), turned)
 
 
-def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> tuple[Step, bool]:
-    """(the step with a share, whether its noise is above what it wants)."""
+def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> tuple[Step, float]:
+    """(the step with a share, its noise over the size of a number that it releases)."""
     if step.way == "free":
-        return step, False
+        return step, 0.0
     wanted, most = _WANTED[type(step)]
     whole = step.l2_sensitivity(space, domain.adjacency, UNTOUCHED) / (n * mu)  # noise for all of the budget
     if step.directions is not None:
@@ -145,7 +155,7 @@ def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> 
     made = replace(step, payment=pay.Budget(round(share, 4)))
     if isinstance(made, StandardScaler):  # nothing is divided by less than the noise of a deviation
         made = replace(made, floor=min(0.5, max(_LOWEST_FLOOR, 0.5 * math.sqrt(noise))))
-    return made, most > 0.05 and noise > _COARSE * wanted
+    return made, noise
 
 
 def own_fits(spec: Mapping[str, Any], domain: Domain, first: Fitted | None = None) -> OwnFits:

@@ -34,10 +34,13 @@ PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
 EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their width, about half of RECIPE_LEVEL (docs/sketch.md)
 # Of rows after a sketch, for a target: where they are cut, in norms of a row of ones, and the norm of that (docs/sketch.md).
 _TARGET_CUT, _TARGET_SCALE = 0.35, 2.5
+_LOST_B = 25.0  # of a sketch in place of a PCA that is little but noise: its signal b (docs/sketch.md)
 _OPEN = (
     "which way pays depends on n, the number of records, so give n: steps of prepriv with private fits, which differ as said here, or the "
     "transformers as they are on a private sketch"
 )
+_OTHER_WAY = "The other way is way='sketch', which fits the transformers on rows drawn from a private sketch"
+_STILL_MORE = "It is taken because the noise of PCA as a step of prepriv would be larger still"
 _BY = {"sketch": "By a sketch", "budget": "By steps of prepriv"}
 _SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
 _SAYS = {
@@ -51,13 +54,15 @@ _SAYS = {
 @dataclass(frozen=True)
 class PaidOption:
     """A way to pay for the whole pipeline. way: its name, or "free". steps: empty where it is not available. factor: noise of training over that
-    if the pipeline cost nothing. enough: whether noise leaves it the meaning that it has. why: why it is not available, or what noise does."""
+    if the pipeline cost nothing. enough: whether noise leaves it the meaning that it has. why: why it is not available, or what noise does.
+    lost: whether noise leaves little of it, as measured (docs/sketch.md)."""
 
     way: str
     steps: tuple[Step, ...]
     factor: float
     enough: bool
     why: str = ""
+    lost: bool = False
 
     @property
     def open(self) -> bool:
@@ -159,18 +164,22 @@ class PipelineWays(StepRule):
         """Every way, the one that is taken first. Nothing is refused here; `chosen` does."""
         if self.free:
             return (PaidOption("free", self.kept, 1.0, True),)
-        found = [
-            self._own(domain, "budget", n, epsilon, delta),
-            self._own(domain, "sensitivity", n, epsilon, delta),
-            self._sketch(domain, n, epsilon, delta),
-        ]
+        sketch = self._sketch(domain, n, epsilon, delta)
+        own = [self._own(domain, way, n, epsilon, delta) for way in ("budget", "sensitivity")]
+        if sketch.open:
+            own = [replace(o, why=f"{o.why}. {_OTHER_WAY}") if o.open and o.why else o for o in own]
+            if sketch.why and own[0].lost and not sketch.lost:
+                sketch = replace(sketch, why=f"{sketch.why} {_STILL_MORE}")
+        found = [*own, sketch]
 
-        def rank(option: PaidOption) -> tuple[bool, bool, bool, bool, float]:
-            """First what was asked for, then what noise leaves its meaning, then fits of its own, which are more accurate (docs/sketch.md)."""
+        def rank(option: PaidOption) -> tuple[bool, bool, bool, bool, bool, float]:
+            """First what was asked for, then what noise leaves its meaning, or some of it, then fits of its own, which are more accurate
+            (docs/sketch.md)."""
             return (
                 not option.open,
                 option.way != self.asked,
                 not option.enough,
+                option.lost,
                 (option.way == "sketch") != self.own.coarser,
                 option.factor,
             )
@@ -217,7 +226,9 @@ class PipelineWays(StepRule):
         except ValueError as closed:
             return PaidOption(way, (), math.inf, False, str(closed))
         rough = f"the noise of {', '.join(made.rough)} is larger than such steps tolerate, with so few records: more records or a larger epsilon help, or a pipeline without them"
-        return PaidOption(way, steps, factor, not made.rough, rough if made.rough else "")
+        return PaidOption(
+            way, steps, factor, not made.rough, rough if made.rough else "", made.lost and not numbers
+        )
 
     @property
     def _without(self) -> str:
@@ -249,7 +260,7 @@ class PipelineWays(StepRule):
         mu = budget(epsilon, delta)
         try:
             steps = settled(self.kept, domain.with_n(n), mu)
-            enough, why = True, ""
+            enough, why, lost = True, "", False
             if mu < math.inf:
                 signal = signal_of(
                     steps[0].paid.sketch_of(
@@ -260,7 +271,8 @@ class PipelineWays(StepRule):
                     return PaidOption("sketch", (), math.inf, False, signal.sentence)
                 enough = signal.verdict == "enough" and not signal.pair_noise > PAIRED
                 why = "" if enough else signal.sentence
-            return PaidOption("sketch", steps, _factor(steps, domain, n, epsilon, delta), enough, why)
+                lost = signal.b < _LOST_B
+            return PaidOption("sketch", steps, _factor(steps, domain, n, epsilon, delta), enough, why, lost)
         except ValueError as closed:
             return PaidOption("sketch", (), math.inf, False, str(closed))
 
