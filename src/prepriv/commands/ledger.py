@@ -215,7 +215,13 @@ def verify(
     A ledger that was restored from an older copy, or lacks its last rows, is consistent by itself. Only receipts can show that, so
     give everything that was released together with the ledger.
     """
-    from prepriv.commands.receipts import gives_receipts, missing_receipts, receipts_in, unanswered
+    from prepriv.commands.receipts import (
+        charges_of,
+        gives_receipts,
+        missing_receipts,
+        receipts_in,
+        unanswered,
+    )
 
     with _exit_codes():
         ledgers = [path for path in paths if not gives_receipts(path)]
@@ -254,7 +260,7 @@ def verify(
             for name in (name for name in found if not found[name]):
                 say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
             for name in (name for name in files if not files[name]):
-                held = ", ".join(str(one[0]) for one in given[name].receipts)
+                held = ", ".join(map(str, charges_of(given[name], known)))
                 more = f"; {open_[name][0]}" if open_[name][0] and name not in asked else ""
                 say(f"{name}: ok, {'charges' if ', ' in held else 'charge'} {held}{more}")
         if any(found.values()) or any(files.values()):

@@ -20,6 +20,8 @@ from prepriv.schemas.schema import load_schema
 _SCHEMAS = (".yaml", ".yml")
 _ENDINGS = (".json", ".html", *_SCHEMAS)
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
+_MEASURED = b"<title>prepriv evaluation</title>"
+_HEAD = 2000  # bytes in which a page says what it is
 _LARGEST = 100_000_000  # bytes of a file that is read
 
 Receipt = tuple[int, str, str]
@@ -41,12 +43,12 @@ def gives_receipts(place: str) -> bool:
 class Given:
     """What a file that was given out says about its charges.
 
-    receipts: its own, and those of the drafts it used. own: the one of its own release. artifacts: of a model or its page the
+    receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a model or its page the
     hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted. is_schema: whether it is one.
     """
 
     receipts: tuple[Receipt, ...]
-    own: Receipt
+    own: Receipt | None
     artifacts: tuple[str, ...]
     is_schema: bool
 
@@ -58,6 +60,9 @@ def receipts_in(place: str) -> dict[str, Given]:
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     found = {}
     for file in (file for file in files if file.suffix.lower() in _ENDINGS):
+        if is_measurement(file):
+            found[str(file)] = Given((), None, (hashlib.sha256(file.read_bytes()).hexdigest(),), False)
+            continue
         data, is_schema = _data(file), file.suffix.lower() in _SCHEMAS
         if file != path and is_schema and not (isinstance(data, Mapping) and "drafted" in data):
             continue
@@ -70,6 +75,29 @@ def receipts_in(place: str) -> dict[str, Given]:
     if not found:
         raise Stop(f"{place} holds no file with a receipt")
     return found
+
+
+def is_measurement(file: Path) -> bool:
+    """Whether it is the page of `prepriv evaluate`, which carries no data."""
+    if file.suffix.lower() != ".html" or not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return _MEASURED in opened.read(_HEAD)
+
+
+def charges_of(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[int]:
+    """The rows that paid for it."""
+    if given.own is not None:
+        return [one[0] for one in given.receipts]
+    paid = {
+        one.plan_uid
+        for rows in ledgers
+        for one in rows
+        if one.kind == "released" and one.artifact in given.artifacts
+    }
+    return [
+        one.sequence for rows in ledgers for one in rows if one.kind == "charged" and one.plan_uid in paid
+    ]
 
 
 def _artifact_in(file: Path, data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -101,6 +129,8 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
         if entry.kind == "charged"
     }
     which = "this ledger" if len(ledgers) == 1 else "any of these ledgers"
+    if given.own is None:
+        return [] if charges_of(given, ledgers) else [f"no release in {which} is this file"]
     wrong = [f"its charge {one[0]} is not in {which}" for one in given.receipts if one not in held]
     recorded = _recorded(given, ledgers)
     if wrong or not recorded or not given.artifacts:
@@ -114,7 +144,7 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
 
 def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, bool]:
     """(what a ledger cannot say about a file whose charges it holds, "" for nothing; whether someone has to answer for it)."""
-    if not given.artifacts:
+    if given.own is None or not given.artifacts:
         said = (
             "what it declares was not compared: this version reads no schema in it" if given.is_schema else ""
         )
@@ -130,7 +160,7 @@ def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, b
 
 def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:
     """What the ledgers hold as released beside the charges of a file: of its drafts, where it is a schema."""
-    uids = {one[2] for one in (given.receipts if given.is_schema else (given.own,))}
+    uids = {one[2] for one in (given.receipts if given.is_schema else (given.own,)) if one is not None}
     return {
         one.artifact for rows in ledgers for one in rows if one.kind == "released" and one.plan_uid in uids
     }

@@ -10,6 +10,7 @@ import numpy as np
 
 from prepriv._version import own_version
 from prepriv.commands.exits import FOUND, Stop, reason
+from prepriv.commands.receipts import is_measurement
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.result import PrivateEvaluation
@@ -25,6 +26,7 @@ from prepriv.release.report import Errors, Evaluation, Report, as_text
 from prepriv.runs.self_audit import one_run
 
 _LARGEST = 100_000_000  # bytes of a report that is read
+_MEASUREMENT = "{path} is a measurement (`prepriv evaluate`) and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
 _SHOWN = 100  # characters of a line that differs
 
 
@@ -84,6 +86,8 @@ def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:
 def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -> list[str]:
     """The first line that is not the one of the rebuilt report, its data apart, which are compared as data."""
     anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
+    if text != anew and text.replace("\r\n", "\n") == anew:
+        return ["its line endings alone (CRLF, and the report has LF): a mail or an editor changed them"]
     for at, (a, b) in enumerate(zip_longest(text.split("\n"), anew.split("\n")), 1):
         if a != b:
             return [f"line {at}: {lines_apart(a, b)}"]
@@ -164,5 +168,9 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     except OSError as error:
         raise Stop(f"{path} cannot be read: {reason(error)}") from None
     except (ValueError, RecursionError):
+        if is_measurement(path):
+            raise Stop(_MEASUREMENT.format(path=path)) from None
         raise Stop(f"{path} is not a report made by this library, or it is damaged") from None
+    if "measured_in_private" not in data and "evaluation" in (data.get("plan") or ()):
+        raise Stop(_MEASUREMENT.format(path=path))
     return text, data
