@@ -415,6 +415,8 @@ def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):
         in text
     )
     shown, data = text.split('<pre id="data">')
+    assert "to train on, which coins chose of 50 declared" in shown
+    assert "<td>dose</td><td>number</td><td>0 to 1</td>" in shown and "<td>no, yes</td>" in shown
     # the promise, the claim and what reviewers ask; the first and the last stand in the data, too
     assert (shown.count("this model and its score"), data.count("this model and its score")) == (3, 2)
     assert "only they can say" in text and "Where do the bounds, classes and categories come from?" in text

@@ -161,6 +161,14 @@ def test_where_the_whole_range_is_seen_the_bounds_are_sought_in_it_alone():
     assert (low, high) == (0.0, 64.0) and "8 to 16" in said and "up to 1,300 records" in said
 
 
+def test_a_column_of_which_one_value_alone_was_seen_is_named():
+    """Gains that 8 of 100 records have were drafted as 0 to 0.01, and nothing said so."""
+    counts = np.zeros(BINS)
+    counts[ZERO] = 3950
+    coarse, said = _coarse(counts, np.array([ZERO]), 20.0, 4000)
+    assert coarse == (0.0, 0.0) and "only the value 0 was seen" in said and "may lie outside" in said
+
+
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_every_list_says_which_values_are_not_in_it(adjacency):
     wards = np.array(["w"] * 2000 + [f"r{i}" for i in range(2000)])

@@ -28,6 +28,10 @@ _UNRECORDED = (
     "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it. A run that was killed "
     "leaves this, and so does a copy of a ledger without its last rows"
 )
+_COARSER = (
+    "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
+    "the page for what it covers, and the figure of the ledger for all other uses of these people's data"
+)
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
@@ -159,7 +163,10 @@ def told_of_charge(place: str, model: Model) -> list[str]:
         lines.append(f"left of its cap ({short_amount(unit, cap)}) in this copy: {said}")
         lines.append(f"all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))}")
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
-    return [*lines, f"everything that this ledger may ever hold{each}: {whole}"]
+    lines.append(f"everything that this ledger may ever hold{each}: {whole}")
+    if unit == "basic":
+        lines.append(_COARSER)
+    return lines
 
 
 def _charges(entries: Sequence[Entry], when: str) -> str:

@@ -597,12 +597,14 @@ def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tup
     seen, deviation = float(noisy[used].sum()) + math.fsum(others), noise * math.sqrt(len(used) + len(others))
     range_seen = ends(low)[0], ends(high)[1]
     most = min(n, round(n - seen + _AT_MOST * deviation))
+    one = range_seen[0] == range_seen[1]
+    what = f"value {range_seen[0]:g}" if one else f"range {range_seen[0]:g} to {range_seen[1]:g}"
     said = (
-        f"only the range {range_seen[0]:g} to {range_seen[1]:g} was seen above the noise; up to {most:,} records may lie outside it, where "
+        f"only the {what} was seen above the noise; up to {most:,} records may lie outside it, where "
         "the bounds are a guess: declare bounds yourself"
     )
     if n - seen <= MOST_BEYOND * n + _SURELY * deviation:
-        return range_seen, said if most > _UNSURE * n else ""
+        return range_seen, said if one or most > _UNSURE * n else ""
 
     def outward(at: int, step: int) -> int:
         at += step

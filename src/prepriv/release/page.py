@@ -19,6 +19,8 @@ from markupsafe import Markup, escape
 
 from prepriv._text import printable
 from prepriv._version import own_version
+from prepriv.columns import Categorical, Column, Numeric, bounds_in_words
+from prepriv.domain import Domain
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.in_words import AMOUNT, attacker, rounded_amounts
 from prepriv.guarantees.printed import exact, places, separated, up
@@ -35,10 +37,11 @@ from prepriv.release.quality import Quality, lowest
 from prepriv.release.report import TITLES, Report
 from prepriv.release.review import asked_of_curator, review, shown_by_verify
 from prepriv.release.shape_picture import shape_picture
-from prepriv.release.summary import cap_in_words, seen_with
+from prepriv.release.summary import cap_in_words, origin_of, seen_with, set_aside
 
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
+_MOST_COLUMNS, _MOST_VALUES = 100, 50  # that are listed
 
 
 def page(report: Report) -> str:
@@ -62,6 +65,9 @@ def page(report: Report) -> str:
         summary=[(title, [pictures.coded(one) for one in said]) for title, said in report.summary.sections],
         hundreds=Markup(pictures.of_hundred(_hundreds(report.summary.quality))),
         plan=plan,
+        columns=_columns(plan.domain),
+        origin=origin_of(plan.domain),
+        more_columns=max(0, len(plan.domain.columns) - _MOST_COLUMNS),
         titles=TITLES,
         paid=report.paid,
         shares=Markup(pictures.shares(shares) if all(0 <= s <= 1 for _, s in shares) and shares else ""),
@@ -104,6 +110,7 @@ def _claim(report: Report) -> str:
         claims=_added_up(report),
         plainly=_added_plainly(report),
         receipt=report.receipt,
+        tested=set_aside(report),
         left_then=rounded_amounts(left_of(report.receipt), left=True),
         whole=cap_in_words(report),
         rounded=rounded_amounts,
@@ -111,6 +118,31 @@ def _claim(report: Report) -> str:
         exact=exact,
         separated=separated,
     )
+
+
+def _columns(domain: Domain) -> list[tuple[str, str, str]]:
+    """(name, kind, bounds or categories) of each declared column, and of the label."""
+    said = [(str(name), *_declared(column)) for name, column in [*domain.columns.items()][:_MOST_COLUMNS]]
+    if not said:
+        return []
+    label = domain.label or "the label"
+    if domain.target is not None:
+        return [*said, (label, "to predict: a number", bounds_in_words(domain.target))]
+    return [*said, (label, "to predict: a class", _listed_values(domain.classes))]
+
+
+def _declared(column: Column) -> tuple[str, str]:
+    """(kind, bounds or categories)."""
+    if isinstance(column, Numeric):
+        return column.written, bounds_in_words(column)
+    if isinstance(column, Categorical):
+        return "category", _listed_values(column.categories)
+    return "text", f"{column.features:,} numbers"
+
+
+def _listed_values(values: Sequence[Any]) -> str:
+    more = f" and {len(values) - _MOST_VALUES:,} more" if len(values) > _MOST_VALUES else ""
+    return ", ".join(map(str, values[:_MOST_VALUES])) + more
 
 
 def left_of(receipt: Mapping[str, Any] | None) -> str:

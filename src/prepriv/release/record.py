@@ -30,6 +30,7 @@ from prepriv.release.review import (
     unit_in_words,
     unprotected,
 )
+from prepriv.release.summary import set_aside
 
 ASKED = "QUESTION: "
 UNKNOWN_DATE = "1900-01-01"  # what the registry's own template has in place of a date
@@ -170,9 +171,13 @@ def _basic(report: Report) -> dict[str, Any]:
     learned = plan.domain.label or "a declared label"
     if not plan.domain.label and plan.domain.target is not None:
         learned = "a number"
+    whose, tested = "records" if claim.unit is None else "units", set_aside(report)
+    rows = f"{plan.n:,} declared {whose}"
+    if tested is not None:
+        rows = f"{plan.n:,} {whose}, which coins chose of {plan.n + tested:,} declared"
     made = (
         f"A linear model of {learned} from {plan.domain.n_inputs} columns ({plan.learner.name}, {plan.learner.loss.name}), trained with prepriv "
-        f"{own_version()} on {plan.n:,} declared {'records' if claim.unit is None else 'units'}. Fitted pre-processing, weights and report are "
+        f"{own_version()} on {rows}. Fitted pre-processing, weights and report are "
         "covered by one claim."
     )
     return {

@@ -183,7 +183,28 @@ def drafted_or_edited(domain: Domain) -> str:
     return "They were edited since."
 
 
-def _set_aside(report: Report) -> int | None:
+def origin_of(domain: Domain) -> str:
+    """Where bounds, categories and classes come from, as far as this is known."""
+    return " ".join(_origin(domain))
+
+
+def _origin(domain: Domain) -> Iterator[str]:
+    named = None if domain.declared_by is None else printable(domain.declared_by)
+    if domain.drafts:
+        declared = all(drafted.declared_label for drafted in domain.drafts)
+        what = "Columns and bounds" if declared else "Columns, bounds and classes"
+        yield f"{what} were drafted privately from the table itself, which the claim covers."
+        if declared:
+            yield "The classes of the label were declared, and the draft spent nothing on them."
+        yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
+    else:
+        yield (
+            f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
+            "them off the data. Whether someone did before, only they can say."
+        )
+
+
+def set_aside(report: Report) -> int | None:
     """How many records coins set aside to measure on, where that is public."""
     measured = report.measured
     tested = getattr(getattr(measured, "plan", None), "n", None)
@@ -218,7 +239,7 @@ def _of_what(report: Report) -> Iterator[str]:
         if receipt.get("dataset")
         else ""
     )
-    tested = _set_aside(report)
+    tested = set_aside(report)
     if tested is None:
         yield f"It was trained on {report.plan.n:,} declared {whose}{of}."
     else:
@@ -226,18 +247,6 @@ def _of_what(report: Report) -> Iterator[str]:
         yield f"Of the {rows}, coins chose {report.plan.n:,} to train on and {tested:,} to measure on."
     if not of:
         yield "The data set has no name here, since no ledger was charged."
-    named = None if domain.declared_by is None else printable(domain.declared_by)
-    if domain.drafts:
-        declared = all(drafted.declared_label for drafted in domain.drafts)
-        what = "Columns and bounds" if declared else "Columns, bounds and classes"
-        yield f"{what} were drafted privately from the table itself, which the claim covers."
-        if declared:
-            yield "The classes of the label were declared, and the draft spent nothing on them."
-        yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
-    else:
-        yield (
-            f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
-            "them off the data. Whether someone did before, only they can say."
-        )
-    if named is None:
+    yield from _origin(domain)
+    if domain.declared_by is None:
         yield "Nobody is named who answers for them: `declared_by:` in the schema does that."
