@@ -127,17 +127,26 @@ def _columns(domain: Domain) -> list[tuple[str, str, str]]:
         return []
     label = domain.label or "the label"
     if domain.target is not None:
-        return [*said, (label, "to predict: a number", bounds_in_words(domain.target))]
+        return [*said, (label, "to predict: a number", _bounds(domain.target))]
     return [*said, (label, "to predict: a class", _listed_values(domain.classes))]
 
 
 def _declared(column: Column) -> tuple[str, str]:
     """(kind, bounds or categories)."""
     if isinstance(column, Numeric):
-        return column.written, bounds_in_words(column)
+        return column.written, _bounds(column)
     if isinstance(column, Categorical):
         return "category", _listed_values(column.categories)
     return "text", f"{column.features:,} numbers"
+
+
+def _bounds(column: Numeric) -> str:
+    """With all digits: others read off this line what was declared."""
+    return (
+        f"{exact(column.low)} to {exact(column.high)}"
+        if column.written == "number"
+        else bounds_in_words(column)
+    )
 
 
 def _listed_values(values: Sequence[Any]) -> str:
