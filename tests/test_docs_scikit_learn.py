@@ -27,7 +27,7 @@ def test_every_line_runs_and_prints_what_it_says(tmp_path, monkeypatch, capsys):
         "train: Center (budget), GradientDescent",
         "row 1 is not a row of 2 cells, which the model reads",
         "sample_weight",
-        "private fits in this process",
+        "private runs in this process",
     ):
         assert said in out
 

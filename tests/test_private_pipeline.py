@@ -33,6 +33,7 @@ from prepriv.ledger import Ledger
 from prepriv.private_pipeline import reading
 from prepriv.recipes.automatic import WeakSignal
 from prepriv.recipes.sklearn_estimators import CLASSIFIERS, REGRESSORS
+from prepriv.release.report import paid_for
 
 N = 5000
 COLUMNS = {"a": Numeric(0, 10), "b": Categorical(["x", "y"]), "c": Numeric(-3, 3)}
@@ -144,6 +145,9 @@ def test_settings_of_a_pipeline_are_chosen_with_the_domain_of_the_model():
         best = prepriv.choose(made, ROWS, LABELS, domain, epsilon=2.0)
         assert f"SelectKBest(k={best.number + 1})" in repr(best.candidate.steps)
     assert f"candidate {best.number + 1} of 2 (number={best.number})" in str(best)
+    assert (
+        f"SelectKBest(k={best.number + 1})" in paid_for(made[best.number].plan(N))[0][0]
+    )  # a report names the transformers
     best.model_.predict(ROWS)
 
 

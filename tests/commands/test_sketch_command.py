@@ -123,7 +123,12 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
     assert run(["plan", str(tmp_path / "p.py"), "--epsilon", "0.5"]) == 0  # in words
     said = " ".join(capsys.readouterr().out.split())
     assert "it is your own code" in said and "nothing is charged" in said and "ε = 0.5" in said
-    assert "a sketch (pairs of columns)" in said
+    assert "a sketch (pairs of columns)" in said and "ε if ignored: what the whole pipeline" in said
+    (tmp_path / "p.py").write_text(
+        PIPELINE.replace("pipeline =", "k = 2\npipeline =").replace("PCA(2)", "PCA(k)")
+    )
+    assert run(["plan", str(tmp_path / "p.py"), "--json"]) == 0  # the file itself uses k
+    capsys.readouterr()
     (tmp_path / "p.py").write_text(PIPELINE.replace("PCA(2)", "PCA(0.9)"))
     assert run(["plan", str(tmp_path / "p.py"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -146,6 +151,11 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
             "pipeline =",
             "epsilon, shares, _of_mine, MINE = 3, 'a', 1, 2\npipeline =",
             "sets epsilon, shares, which",
+        ),
+        (
+            "pipeline =",
+            "n = 2\nstr(n)\npipeline =",
+            "sets n, which",
         ),
         ("import prepriv\n", "import prepriv\n1 / 0\n", "does not run to its end (ZeroDivisionError"),
     ],

@@ -90,7 +90,7 @@ def test_pure_and_added_up(tmp_path):
     assert Ledger.open(tmp_path / "L.db").remaining().epsilon == pytest.approx(0.5)
     fits = prepriv.spent().fits[before:]
     assert [fit.delta for fit in fits] == [0.0, 0.0] and fits[0].guarantee.epsilon(0.0) == 0.3
-    assert "private fit" in str(prepriv.spent(delta=1e-6))
+    assert "private run" in str(prepriv.spent(delta=1e-6))
 
 
 @pytest.mark.parametrize(

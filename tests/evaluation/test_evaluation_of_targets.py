@@ -26,7 +26,7 @@ from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.model import Model
-from prepriv.release.quality import to_do
+from prepriv.release.quality import Quality, to_do
 from prepriv.tables.encoding import encode, encode_targets
 
 RELEASES = ("absolute_error", "squared_error", "target", "squared_error_of_mean")
@@ -167,6 +167,10 @@ def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():
     said = " ".join(REG.evaluate(X, np.random.default_rng(0).permutation(Y), epsilon=1.0).quality.good())
     assert "Errors above 12.5 count as 12.5, for the model and for the mean alike." in said
     assert "not shown to be better than the mean" in said
+    apart = Quality(
+        "40 rows", of_number=True, error=9.5, error_ends=(8.9, 10.1), r2_ends=(-0.02, 0.35), mean_error=10.4
+    )
+    assert "R²" in " ".join(apart.good()) and "(-0.02 to 0.35) reaches 0" in " ".join(apart.good())
 
 
 def test_a_constant_that_beats_the_mean_by_the_cut_alone_is_not_said_to_beat_it():

@@ -89,7 +89,7 @@ def test_gaussian_fits_add_as_the_root_of_the_sum_of_squares(data):
     assert [fit.n for fit in spent.fits] == [N] * 3
     assert spent.fits[2].plan_hash == clf.plan_.hash != spent.fits[0].plan_hash
     assert clf.guarantee_.mu == mus[-1]  # that of one fit
-    assert "3 private fits" in str(spent) and "no record decides which rows" in str(spent)
+    assert "3 private runs" in str(spent) and "no record decides which rows" in str(spent)
 
 
 def test_other_curves_compose_as_the_steps_of_one_run_do():
@@ -139,7 +139,7 @@ def test_delta_is_checked(delta):
 def test_nothing_was_spent_yet(fresh):
     spent = prepriv.spent()
     assert (spent.fits, spent.totals, spent.epsilon) == ((), {}, {})
-    assert str(spent) == repr(spent) == "no private fits in this process"
+    assert str(spent) == repr(spent) == "no private runs in this process (fits, measurements and answers)"
 
 
 def test_a_delta_that_no_other_curve_can_answer_stops_no_fit(fresh, said):
@@ -216,7 +216,7 @@ def test_the_second_fit_warns_once_where_the_user_stands(data, fresh, said):
     assert warning.filename == __file__ and issubclass(CompositionWarning, UserWarning)
     mu = math.sqrt(2) * clf.guarantee_.mu
     text = str(warning.message)
-    assert text.startswith("private fit 2 of this process")
+    assert text.startswith("private run 2 of this process")
     said_epsilon = float(re.search(r"ε = ([\d.]+) at δ = 1e-05", text)[1])
     assert gdp_epsilon(mu, 1e-5) <= said_epsilon <= gdp_epsilon(mu, 1e-5) * (1 + 1e-3)  # four digits, up
     assert "if all read the same people, and no record decides which rows a fit reads" in text

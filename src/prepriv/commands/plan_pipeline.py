@@ -30,6 +30,7 @@ from prepriv.sketches.signal import signal_of
 _LOOKS = {"columns": "columns, one by one", "labels": "columns with the label", "pairs": "pairs of columns"}
 
 _SETTINGS = ("way", "share", "missing")
+_ON_THE_LINE = ("epsilon", "delta", "n", "rows", "adjacency")
 
 
 def plan_pipeline(
@@ -93,17 +94,22 @@ def _weighed(plan: Plan) -> list[str]:
 
 
 def check_all_read(path: Path, named: Mapping[str, Any]) -> None:
-    """Stop for a setting that the file assigns and nobody reads: a number, a text or a bool with a public name in lower case."""
+    """Stop for a setting that the file assigns and nobody reads: a number, a text or a bool with a public name in lower case. One that the
+    file itself uses is read, unless it has the name of a setting of the command line."""
+    tree = ast.parse(path.read_bytes())
+    used = {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
     written = {
         node.id
-        for line in ast.parse(path.read_bytes()).body
+        for line in tree.body
         if isinstance(line, ast.Assign | ast.AnnAssign)
         for node in ast.walk(line)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     unread = [
         name
-        for name in sorted(written - {"domain", "pipeline", *_SETTINGS})
+        for name in sorted(written - {"domain", "pipeline", *_SETTINGS} - (used - {*_ON_THE_LINE}))
         if name == name.lower()
         and not name.startswith("_")
         and isinstance(named.get(name), bool | int | float | str)
@@ -111,7 +117,7 @@ def check_all_read(path: Path, named: Mapping[str, Any]) -> None:
     if unread:
         raise Stop(
             f"{path} sets {', '.join(unread)}, which nothing reads. It reads domain, pipeline, {', '.join(_SETTINGS)}; --epsilon, --delta and --rows "
-            "belong on the command line. Begin a name of your own with _, or write it in capitals"
+            "belong on the command line. A number that the file itself uses is fine"
         )
 
 

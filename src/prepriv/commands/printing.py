@@ -142,6 +142,10 @@ def print_prices(table: Sequence[Price]) -> None:
         rows.append((p.step, TITLES[p.way], factor, real, "paid" if p.chosen else "", p.note))
     columns = ("step", "way to pay", "noise of training", "ε if ignored", "", "terms")
     print_table("What each step costs, in each way to pay", columns, rows, right=(2, 3))
+    console.print(
+        "ε if ignored: what the whole pipeline would really have if the step were fitted on the rows and not paid for",
+        soft_wrap=True,
+    )
 
 
 def print_guarantee(plan: Plan, private: bool, whole: Guarantee | None = None) -> None:

@@ -42,6 +42,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             ends = error.low, error.high
         if off is not None and r2 is not None and r2.value is not None and -1 < r2.value < 1:
             mean = off / math.sqrt(1 - r2.value)
+        compared = None if r2 is None or r2.low is None or r2.high is None else (r2.low, r2.high)
         shown = r2 is not None and (r2.low or 0.0) > 0
         bound = plan.error_bound if plan.error_share < 1 else None
         return Quality(
@@ -50,6 +51,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             error=off,
             mean_error=mean,
             error_ends=ends,
+            r2_ends=compared,
             beats_mean=shown,
             by=plan.by,
             error_bound=bound,

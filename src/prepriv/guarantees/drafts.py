@@ -93,4 +93,4 @@ def _counted(drafted: Drafted) -> str:
 
 def _told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return f"in all: {epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so their costs are added"
+    return f"in all: {epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so their costs are added as f-DP, not as a sum of ε"

@@ -78,6 +78,8 @@ class Quality:
         Of a model of a number, root mean squared: of its predictions, and of always predicting the mean.
     error_ends : (float, float), optional
         The ends of the interval of `error`. None: it is exact, on those rows.
+    r2_ends : (float, float), optional
+        The ends of the interval of R², which compares both errors. None: it is exact, or was not measured.
     beats_mean : bool
         Whether it is shown that predictions are nearer than the mean.
     error_bound : float, optional
@@ -105,6 +107,7 @@ class Quality:
     error: float | None = None
     mean_error: float | None = None
     error_ends: tuple[float, float] | None = None
+    r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
     error_bound: float | None = None
     measures: tuple[str, ...] = ()
@@ -148,6 +151,14 @@ class Quality:
         """Whether anything is said about how good it is."""
         return self.error is not None or (self.right is not None and self.right.value is not None)
 
+    @property
+    def _compared(self) -> str:
+        """Why that is not shown although the intervals of the errors may lie apart."""
+        if self.r2_ends is None or self.mean_error is None:
+            return ""
+        low, high = self.r2_ends
+        return f": the error of the mean is uncertain, too. R² compares both, and its interval ({low:.2f} to {high:.2f}) reaches 0"
+
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""
         if self.warning is not None:
@@ -169,7 +180,7 @@ class Quality:
             if self.error_bound is not None:
                 yield f"Errors above {self.error_bound:.3g} count as {self.error_bound:.3g}, for the model and for the mean alike."
             if not self.beats_mean:
-                yield "The model is not shown to be better than the mean."
+                yield f"The model is not shown to be better than the mean{self._compared}."
             elif self.mean_error is None:
                 yield "Always predicting the mean would be off by much more."
             elif self.often_cut:

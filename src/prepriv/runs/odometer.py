@@ -128,7 +128,7 @@ class Spent:
 
     def __str__(self) -> str:
         count = len(self.fits)
-        text = f"{count or 'no'} private fit{'s' * (count != 1)} in this process"
+        text = f"{count or 'no'} private run{'s' * (count != 1)} in this process (fits, measurements and answers)"
         if count:
             charged = sum(fit.receipt is not None for fit in self.fits)
             if charged:
@@ -205,9 +205,9 @@ class Odometer:
             if total.above_the_sum:
                 total = Spent(min(math.fsum(fit.delta for fit in fits) * UP or _PURE, 0.999), fits)
             warnings.warn(
-                f"private fit {len(fits)} of this process, and no ledger adds the fits up. Each guarantee_ is for one fit only. Together they "
+                f"private run {len(fits)} of this process (fits, measurements and answers count), and no ledger adds them up. Each guarantee_ is for one run only. Together they "
                 f"have {total._sums()}, {_IF}. prepriv.spent() shows the sum for this process, without joblib's workers and other runs. "
-                "With ledger=, every fit is charged to one cap, wherever it runs. This warning is given once",
+                "With ledger=, every run is charged to one cap, wherever it runs. This warning is given once",
                 CompositionWarning,
                 stacklevel=callers_level(),
             )
@@ -235,7 +235,9 @@ def record(plan: Priced, private: bool, receipt: Mapping[str, Any] | None = None
 
 
 def spent(delta: float = 1e-5) -> Spent:
-    """Add up what all private fits of this process cost together *if* they read the same people.
+    """Add up what all private runs of this process cost together *if* they read the same people.
+
+    Fits, choices, measurements by `evaluate` and answers count alike, each as one of `fits`.
 
     Parameters
     ----------
