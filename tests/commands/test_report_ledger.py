@@ -13,6 +13,7 @@ import pytest
 import prepriv
 from prepriv.cli import run
 from prepriv.commands.charged import charge_problems, to_ask
+from prepriv.commands.exits import Stop
 from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger, Noted, condition_note
@@ -522,3 +523,15 @@ def test_verified_says_what_is_taken_on_trust_without_a_ledger(measured, capsys)
     assert "that nothing was drafted" in out and "who declared" not in out
     assert run([*line, "--ledger", str(measured / "L.db")]) == 0
     assert "without a ledger" not in capsys.readouterr().out
+
+
+def test_a_choice_whose_release_is_not_recorded_is_not_decided(tmp_path):
+    """Its plan needs the number of all records, which its winner does not hold."""
+    place = tmp_path / "L.db"
+    Ledger.create(place, "people", epsilon=9, delta=1e-3)
+    domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
+    x, y = np.repeat([[0.0, 1.0], [1.0, 0.0]], 200, axis=0), np.repeat([0, 1], 200)
+    model = prepriv.choose(["auto", "linear"], x, y, domain, epsilon=2.0, ledger=place).model_
+    with pytest.raises(Stop, match="cannot be recomputed") as stopped:
+        charge_problems(str(place), model, b"")
+    assert stopped.value.code == 8

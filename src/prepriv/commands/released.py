@@ -193,11 +193,12 @@ def _ask_before(asked: list[str], *, as_json: bool) -> None:
 def _on_trust(page: Report) -> str:
     """What a page states, and whoever made its model could have written: only a ledger holds it, too."""
     domain, receipt = page.plan.domain, page.receipt
-    said = [] if receipt is None else ["the name and the cap of the data set, what was charged in all"]
+    said = [] if receipt is None else ["the name and the cap of the data set", "what was charged in all"]
     said += [] if domain.declared_by is None else ["who declared the bounds"]
     said += ["what was drafted" if domain.drafts else "that nothing was drafted from the data"]
     shows = "no ledger was charged that could show it" if receipt is None else "`--ledger` checks it"
-    return f"taken on trust without a ledger: {', '.join(said)}; {shows}"
+    *more, last = said
+    return f"taken on trust without a ledger: {', '.join(more)}{' and ' if more else ''}{last}; {shows}"
 
 
 def _sha256(file: Path) -> str:
