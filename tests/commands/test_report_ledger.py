@@ -531,7 +531,8 @@ def test_a_choice_whose_release_is_not_recorded_is_not_decided(tmp_path):
     Ledger.create(place, "people", epsilon=9, delta=1e-3)
     domain = prepriv.Domain.box(0, 1, features=2, classes=[0, 1])
     x, y = np.repeat([[0.0, 1.0], [1.0, 0.0]], 200, axis=0), np.repeat([0, 1], 200)
-    model = prepriv.choose(["auto", "linear"], x, y, domain, epsilon=2.0, ledger=place).model_
+    candidates = [{"steps": [], "learner": GradientDescent(Logistic(), steps=k)} for k in (2, 3)]
+    model = prepriv.choose(candidates, x, y, domain, epsilon=2.0, ledger=place).model_
     with pytest.raises(Stop, match="cannot be recomputed") as stopped:
         charge_problems(str(place), model, b"")
     assert stopped.value.code == 8
