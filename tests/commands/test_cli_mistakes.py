@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(Report, "to_html", lambda self: "")
     Path("t.csv").write_text(TABLE)
     Path("s.yaml").write_text(SCHEMA)
+    Path("headless.csv").write_text("\n".join(["states,20,yes", *ROWS, ""]))
     Path("semi.csv").write_text(TABLE.replace(",", ";"))
     Path("tabs.csv").write_text(TABLE.replace(",", "\t"))
     Path("comma.tsv").write_text(TABLE)
@@ -80,7 +81,12 @@ def mistake(folder, capsys):
         ),
         (
             "t.csv",
-            "state",  # it would be a cell, where there is no header line
+            "state",  # a draft takes names as public, and goes on to write them into the schema
+            "'state' to use as label; the closest name there is 'status'",
+        ),
+        (
+            "headless.csv",
+            "state",  # here it would be a cell: a number among the names says that there is no header line
             "'state' to use as label; it has 3 columns, named as its header line has them, capitals",
         ),
     ],

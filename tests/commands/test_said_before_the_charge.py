@@ -122,3 +122,37 @@ def test_weighed_predictions_stand_beside_their_probabilities(folder, capsys):
     said(capsys, "train", *asked, "--out", "m")
     assert said(capsys, "predict", "m", "t.csv").split()[0] == "prediction"
     assert "prediction,p(no),p(yes)" in said(capsys, "predict", "m", "t.csv", "--class-weight", "{yes: 5}")
+
+
+def test_an_evaluation_says_why_its_claim_is_above_what_it_spends(folder, capsys):
+    """The draft of the schema may have read other people than the test rows are: that is said, and no cap for both is asked of them."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"x": rng.random(2000), "y": ["no", "yes"] * 1000})
+    table.to_csv("big.csv", index=False)
+    Ledger.create("L.db", "people", epsilon=5, delta=1e-4)
+    said(
+        capsys,
+        *[
+            "schema",
+            "init",
+            "big.csv",
+            "--epsilon",
+            "1",
+            "--rows",
+            "2000",
+            "--ledger",
+            "L.db",
+            "--out",
+            "D.yaml",
+        ],
+    )
+    said(
+        capsys,
+        *["train", "big.csv", "--schema", "D.yaml", "--rows", "2000", "--ledger", "L.db", "--out", "d"],
+    )
+    told = said(
+        capsys, *["evaluate", "d", "t.csv", "--rows", "40", "--epsilon", "3", "--measure", "accuracy"]
+    )
+    before, _, after = told.partition("the claim below is higher")
+    assert "to spend: ε = 3 " in before and "ε = 1 at δ = 1e-06 over 2,000 records" in after
+    assert "other people has a ledger of its own" in told

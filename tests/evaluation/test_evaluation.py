@@ -23,7 +23,7 @@ from prepriv.audit.sensitivity_draws import Draws
 from prepriv.evaluation import cells as of_rows
 from prepriv.evaluation.cells import row_entries, row_scores
 from prepriv.evaluation.evaluate import evaluate, release
-from prepriv.evaluation.evaluation_plan import EDGES, LOSS_BOUND, MEASURES, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EDGES, LOSS_BOUND, MEASURES, as_trained, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.session import ExactSession
@@ -323,3 +323,16 @@ def covered(everybody, classes, adjacency, epsilon, repetitions, least):
     truth, found = shared.repetitions(model, of, plan_evaluation(model, n=5000, epsilon=epsilon), repetitions)
     shares = {name: line[0] for name, line in shared.summary(truth, found).items()}
     assert min(shares.values()) >= least, shares
+
+
+def test_the_whole_table_of_a_holdout_is_named_too():
+    """A model with a holdout was trained on fewer records than its run declared: both numbers warn, fewer test rows do not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = prepriv.PrivateClassifier(CLF.domain, epsilon=5.0, steps="linear", holdout=0.2).fit(X, Y)
+    trained = clf.model_.declared.n
+    assert trained < len(X)
+    for n, told in ((len(X), f"{trained:,} declared"), (trained, f"{trained:,} declared"), (trained - 1, "")):
+        warned = as_trained(plan_evaluation(clf.model_, n=n), clf.model_)
+        assert told in warned and bool(warned) == bool(told)
+    assert f"{len(X):,} test rows" in as_trained(plan_evaluation(clf.model_, n=len(X)), clf.model_)

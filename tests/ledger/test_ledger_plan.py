@@ -118,3 +118,26 @@ def test_show_names_preparations_evaluations_and_questions(tmp_path):
         "prepare",
     ], notes
     assert "accuracy" in notes[1] and "Center (budget)" in notes[2]
+
+
+def test_what_is_named_has_six_digits_and_is_booked_as_it_is_named(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", epsilon=2, delta=1e-4)
+    Ledger.open(path).charge("a", "0" * 64, epsilon=1.199999999, delta=1e-6, adjacency="replace-one")
+    epsilon, delta = named(path, "--left", "--delta", "1e-6")
+    assert epsilon == 0.8
+    Ledger.open(path).charge("b", "0" * 64, epsilon=epsilon, delta=delta, adjacency="replace-one")
+    assert "epsilon 0.8, delta 0.000001" in run("show", path).output
+
+
+def test_a_refusal_for_delta_alone_names_a_delta_that_fits(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", epsilon=2, delta=2e-6)
+    ledger = Ledger.open(path)
+    with pytest.raises(BudgetExceeded, match="--delta 2e-06") as refused:
+        ledger.charge("a", "0" * 64, epsilon=1, delta=1e-5, adjacency="replace-one")
+    assert "smaller one" in str(refused.value)
+    with pytest.raises(BudgetExceeded) as refused:
+        ledger.charge("a", "0" * 64, epsilon=3, delta=1e-5, adjacency="replace-one")
+    assert "smaller one" not in str(refused.value)
+    assert ledger.charge("a", "0" * 64, epsilon=1, delta=2e-6, adjacency="replace-one").sequence == 1

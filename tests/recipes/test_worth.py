@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import prepriv
 from prepriv import Domain
@@ -109,3 +110,20 @@ def test_what_a_holdout_will_know_is_in_the_units_of_the_score(adjacency):
     assert "too few" in said(30, classes=["a", "b"])[0]
     with pytest.raises(ValueError, match="holdout"):
         said(30, 2.0, classes=["a", "b"])
+
+
+def test_epsilons_on_a_drafted_schema_say_that_the_choice_is_late(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "a,y\n" + "".join(f"{i % 7},{'no' if i % 2 else 'yes'}\n" for i in range(600))
+    Path("t.csv").write_text(rows)
+    assert run(["schema", "init", "t.csv", "--epsilon", "2", "--rows", "600", "--out", "S.yaml"]) == 0
+    capsys.readouterr()
+    compare = ["plan", "S.yaml", "--rows", "600", "--epsilons", "0.5,1"]
+    assert run([*compare, "--delta", "0.01"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "chosen before anyone saw the draft" in told and "weak: δ = 0.01" in told
+    declared = yaml.safe_load(Path("S.yaml").read_text())
+    Path("S.yaml").write_text(yaml.safe_dump({key: declared[key] for key in declared if key != "drafted"}))
+    assert run(compare) == 0
+    told = capsys.readouterr().out
+    assert "draft was" not in told and "WARNING" not in told and "weak:" not in told

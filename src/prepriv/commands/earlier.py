@@ -22,15 +22,24 @@ from prepriv.release.model import FILE, BadArtifact, Model
 _MOST = 50  # models that are looked at
 
 
-def say_drafted(domain: Domain, ledger: str | os.PathLike[str] | None) -> None:
-    """Of a run on a domain whose private draft was charged elsewhere than this run is: no cap holds for both."""
+def say_drafted(domain: Domain, ledger: str | os.PathLike[str] | None, *, others: bool = False) -> None:
+    """Of a run on a domain whose private draft was charged elsewhere than this run is: no cap holds for both.
+
+    others: whether its rows are usually of other people, as test rows are.
+    """
     charges = [str(drafted.ledger["sequence"]) for drafted in domain.drafts if drafted.ledger is not None]
     if ledger is not None:
         _say_missing(domain, ledger)
     elif charges:
         say(
             f"this schema was drafted with a ledger (charge {', '.join(charges)}), and this run has none, so that ledger does not "
-            "count it: give --ledger, and one cap holds for both",
+            "count it: "
+            + (
+                "if these rows may hold people of the drafted table, give --ledger, and one cap holds for both. A table of other people has "
+                "a ledger of its own"
+                if others
+                else "give --ledger, and one cap holds for both"
+            ),
             err=True,
         )
 

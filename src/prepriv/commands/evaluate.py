@@ -29,6 +29,7 @@ from prepriv.commands.printing import AsJson, console, print_measured, print_qua
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, as_trained, drowned, plan_evaluation
+from prepriv.guarantees.drafts import drafts_cost
 from prepriv.guarantees.printed import down, epsilon_at, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
@@ -97,7 +98,7 @@ def evaluate(
         )
         _say_plan(plan)
         _say_same(plan, released)
-        say_drafted(plan.domain, account)
+        say_drafted(plan.domain, account, others=True)
         unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows")
         with private_run(came), waiting("reading"):
             made = run_plan(plan, released, unread, ledger=account, reached=came)
@@ -122,6 +123,12 @@ def _say_plan(plan: EvaluationPlan) -> None:
     )
     for note in g.notes:
         console.print(f"  {note}")
+    if plan.domain.drafts:
+        console.print(
+            f"  the claim below is higher, because it adds {drafts_cost(plan.domain)}: someone may be in both tables. For people who are in "
+            "the test rows alone this measurement is all there is",
+            soft_wrap=True,
+        )
 
 
 def _say_same(plan: EvaluationPlan, model: Model) -> None:

@@ -19,6 +19,7 @@ import typer
 
 from prepriv.commands.exits import NOT_DECIDED, print_json, say
 from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.printed import down
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
 from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, short_amount
@@ -186,7 +187,10 @@ def plan(
             return
         each = f"{runs} runs, each with" if runs > 1 else "one run with"
         of = f" --period {period}" if period else ""
-        say(f"{each} --epsilon {epsilon!r} --delta {at!r} --adjacency {header.adjacency}{of}")
+        whole = float(
+            down(epsilon)
+        )  # six digits: 0.8, where 0.800000001 is left and would be booked as 0.8001
+        say(f"{each} --epsilon {whole!r} --delta {at!r} --adjacency {header.adjacency}{of}")
 
 
 @app.command()

@@ -31,6 +31,7 @@ from prepriv.commands.printing import (
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.in_words import right_guesses
+from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, exact, percent, places, plain, up
 from prepriv.learners.learner import Learner
 from prepriv.placed.checks import check_budget
@@ -186,8 +187,10 @@ def plan(
             plans = [made(budget) for budget in budgets]
             lines = compared(plans)
         show_compared(lines)
-        if recall := recall_in_words(plans):
-            console.print(recall, soft_wrap=not console.is_terminal)
+        for sentence in filter(
+            None, (recall_in_words(plans), *weak_delta(plans[0]), after_draft(plans[0].domain))
+        ):
+            console.print(sentence, soft_wrap=not console.is_terminal)
         if as_json:
             print_json({"epsilons": [line.to_json() for line in lines]})
         return
@@ -277,21 +280,40 @@ def recall_in_words(plans: Sequence[Plan]) -> str:
     from prepriv.evaluation.evaluation_plan import plan_evaluation
     from prepriv.evaluation.intervals import FEWEST, Z_SQUARED
 
-    needed = []
-    for plan in plans:
-        classes = len(plan.domain.classes)
-        rows = round(_HELD_OUT * plan.n)
-        if classes < 2 or rows < 1:
-            return ""
-        noise = plan_evaluation(plan.domain, n=rows, epsilon=plan.epsilon, delta=plan.delta).noise
+    rows, classes = round(_HELD_OUT * plans[0].n), len(plans[0].domain.classes)
+    if classes < 2 or rows < 1:
+        return ""
+
+    def records(plan: Plan, measures: str | None) -> str:
+        made = plan_evaluation(plan.domain, n=rows, epsilon=plan.epsilon, delta=plan.delta, measures=measures)
+        noise = made.noise
         # of r records that the holdout sees: points^2 r^2 = z^2 (r / 4 + noise of the counts)
         a, b, c = _POINTS**2, Z_SQUARED / 4, Z_SQUARED * noise**2 * classes / 4
         seen = (b + math.sqrt(b**2 + 4 * a * c)) / (2 * a)
         seen = max(seen, FEWEST * noise * math.sqrt(classes)) / _HELD_OUT
-        needed.append(f"{float(f'{seen:.2g}'):,.0f} at ε = {exact(plan.epsilon)}")
+        return f"{float(f'{seen:.2g}'):,.0f} at ε = {exact(plan.epsilon)}"
+
     return (
         "recall: accuracy hides a rare class. With --holdout 0.2 its recall is known to 10 points if the table has about so many "
-        f"records of it: {', '.join(needed)}."
+        f"records of it: {', '.join(records(plan, None) for plan in plans)}. `train --measure confusion` measures nothing else and needs "
+        f"fewer: {', '.join(records(plan, 'confusion') for plan in plans)}. A larger --holdout or a second labelled file (`prepriv evaluate`) "
+        "measures more records. `--class-weight` makes the model find more of the class."
+    )
+
+
+def weak_delta(plan: Plan) -> list[str]:
+    """That δ is not well below 1/n, as the claim of a run would say it."""
+    return [note for note in notes_on(0.0, plan.delta, plan.n, math.inf) if note.startswith("weak:")]
+
+
+def after_draft(domain: Domain) -> str:
+    """Where a private draft made the schema: that an ε chosen now is chosen after it, and how to choose it before."""
+    if not domain.drafts:
+        return ""
+    return (
+        "WARNING: this schema was drafted from the table, and the claim of draft and training holds only if ε and δ were chosen before "
+        "anyone saw the draft. An ε chosen from these lines is chosen after it. Choose it before, from the number of records and columns: "
+        "the table in docs/learn/which-epsilon.md, or this command on a schema that you write by hand, where guessed bounds will do"
     )
 
 

@@ -256,9 +256,21 @@ def drowned(plan: EvaluationPlan) -> str:
 
 
 def as_trained(plan: EvaluationPlan, model: Model) -> str:
-    """A sentence where the test rows may be those of the training, as many of which were declared, or nothing."""
-    if plan.n != model.declared.n:
+    """A sentence where the test rows may hold those of the training, by declared numbers alone, or nothing.
+
+    A run with a holdout declares the whole table, and its model fewer records than that: only fewer test rows than those say nothing.
+    """
+    trained = model.declared.n
+    if plan.n < trained:
         return ""
+    if plan.n > trained:
+        drafted = any(drafted.rows == plan.n for drafted in model.domain.drafts)
+        whole = ", as many as the schema was drafted from" if drafted else ""
+        return (
+            f"the model was trained on {trained:,} declared records, and there are {plan.n:,} test rows{whole}. If they hold those records, as "
+            "the file of a run with --holdout does, the score says little about new records, and they are paid for twice. The score of a "
+            "holdout is about records that were set aside, and stands in the report of the run"
+        )
     return (
         f"the model was trained on {plan.n:,} declared records, and there are as many test rows. If they are the same, the score says nothing "
         "about new records, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"

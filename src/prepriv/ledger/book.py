@@ -266,7 +266,7 @@ class Ledger:
                     left = currency.Quanta(cap.main - tail.spent.main, cap.delta - tail.spent.delta)
                     raise BudgetExceeded(
                         f"the plan costs {currency.short_amount(unit, cost)}, and {currency.short_amount(unit, left, left=True)} is left"
-                        f"{period and f' of {period}'}"
+                        f"{period and f' of {period}'}{_smaller_delta(unit, cost, left)}"
                     )
                 entry = hash_chain.extend(
                     tail, "charged", plan_uid, plan_hash, day=day, cost=cost, note=note, period=period
@@ -461,3 +461,11 @@ def _check_plan(plan_uid: str, sha256: str, name: str = "plan_hash") -> None:
 def _check_note(note: str) -> None:
     if not isinstance(note, str) or not note.isprintable() or len(note) > 200:
         raise ValueError("note must be at most 200 printable characters")
+
+
+def _smaller_delta(unit: currency.Currency, cost: currency.Quanta, left: currency.Quanta) -> str:
+    """The way out where delta alone does not fit."""
+    if not 0 < left.delta < cost.delta or cost.main > left.main:
+        return ""
+    room = currency.amount_of(unit, left).delta
+    return f". Epsilon fits and delta does not: declare a smaller one, such as --delta {room!r} (delta={room!r} in Python)"

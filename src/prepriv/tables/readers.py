@@ -166,10 +166,21 @@ def there_is(name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
 
 
 def no_label(label: str, have: Sequence[str]) -> str:
-    """That a table that is drafted has no such label. A draft takes the names as public, so the closest one is named."""
-    near = closest(label, have)
+    """That a table that is drafted has no such label. A draft takes the names as public, so the closest one is named, unless a name is a
+    number or empty, as cells are where the header line is missing.
+    """
+    near = _spelled_alike(label, have) if any(map(_is_cell, have)) else closest(label, have)
     rest = names_of(have) if near is None else f"the closest name there is {near!r}"
     return f"the table has no column {label!r} to use as label; {rest}"
+
+
+def _is_cell(name: str) -> bool:
+    """Whether a name looks like a cell: a number, or nothing."""
+    try:
+        float(name.replace(",", ".") or 0)
+    except ValueError:
+        return False
+    return True
 
 
 def closest(name: str, have: Sequence[str]) -> str | None:
