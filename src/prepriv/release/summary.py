@@ -80,7 +80,13 @@ class ReportSummary:
         plan, found = report.plan, _quality(report)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
         said = decision_in_words(plan.class_weight, plan.domain.classes)
-        good = ("How good it is was not measured here.",) if found is None else tuple(found.good())
+        good = (
+            (
+                "How good it is was not measured in this run. What `evaluate` measures later has a page of its own.",
+            )
+            if found is None
+            else tuple(found.good())
+        )
         if found is None and (most := _counted(report)) is not None:
             good += (
                 f'Always predicting "{printable(most.name)}", the commonest class, would be right about {most} times in 100, '
