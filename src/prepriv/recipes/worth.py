@@ -34,12 +34,12 @@ class Worth(NamedTuple):
 
 # `python benchmarks/worth.py --from docs/worth.jsonl` prints them; a test compares.
 WORTH = (
-    Worth(0, 1, 14, 10, 36.0, 50.7, 7, "mostly noise"),
-    Worth(1, 3, 28, 23, 9.2, 31.6, 18, "weak"),
-    Worth(3, 10, 37, 28, 4.7, 10.3, 30, "usable"),
-    Worth(10, 30, 51, 34, 0.7, 4.3, 42, "good"),
-    Worth(30, 100, 45, 30, 0.0, 5.3, 41, "almost as accurate as without noise"),
-    Worth(100, math.inf, 35, 15, 0.1, 2.0, 34, "as accurate as without noise"),
+    Worth(0, 1, 14, 10, 34.7, 50.6, 9, "mostly noise"),
+    Worth(1, 3, 28, 23, 7.5, 15.8, 21, "weak"),
+    Worth(3, 10, 37, 28, 3.7, 8.6, 30, "usable"),
+    Worth(10, 30, 51, 34, 0.6, 4.8, 44, "good"),
+    Worth(30, 100, 45, 30, 0.0, 5.5, 41, "almost as accurate as without noise"),
+    Worth(100, math.inf, 35, 15, 0.1, 1.5, 34, "as accurate as without noise"),
 )
 
 
