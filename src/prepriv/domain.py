@@ -530,12 +530,17 @@ class Domain:
     def __repr__(self) -> str:
         rows = f"n = {self.n:,}" if self.n is not None else "n not declared"
         where = f"a ball of radius {self.ball_radius:g}, " if self.ball_radius is not None else ""
+        paid = "".join(
+            f"; drafted privately for ε = {d.epsilon:g}, which every claim includes" for d in self.drafts
+        )
         whose = (
             "" if self.unit is None else f" of units, {self.rows_per_unit} rows of one {self.unit!r} at most"
         )
         if self.periods is not None:
             whose += f"; rows of {', '.join(self.periods.read)} by {self.periods.column!r}"
-        return f"Domain({where}{self.n_inputs} columns, {self._learned}; {rows}, {self.adjacency}{whose})"
+        return (
+            f"Domain({where}{self.n_inputs} columns, {self._learned}; {rows}, {self.adjacency}{whose}{paid})"
+        )
 
     @property
     def _learned(self) -> str:

@@ -189,6 +189,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_choice_leaves.py", "-k", "no_coin"),
     ),
     Mutant(
+        "a choice that leaves out the class weights of a model",
+        "a setting that is not read and not refused",
+        "evaluation/candidates.py",
+        "decision(domain, self.class_weight, self.threshold)",
+        "decision(domain)",
+        ("tests/test_private_pipeline.py", "-k", "reads_every_setting"),
+    ),
+    Mutant(
         "the number of random trials stands in the session",
         "a secret number that leaves",
         "evaluation/choose.py",
