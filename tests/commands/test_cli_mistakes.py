@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import json
 import os
 from pathlib import Path
 
@@ -355,3 +356,12 @@ def test_train_without_a_schema_says_how_to_draft_one(capsys):
     assert run(["train", "people.csv"]) == 2
     said = capsys.readouterr().err
     assert "Missing option '--schema'" in said and "prepriv schema init" in said and said.count("\n") == 1
+
+
+def test_rows_without_a_label_are_validated_when_asked(folder, capsys, mistake):
+    Path("new.csv").write_text("age,name\n" + "200,x\n30,y\n")
+    told = mistake("validate", "new.csv", "--schema", "s.yaml")
+    assert "--no-labels" in told and "prepriv validate" not in told
+    assert run(["validate", "new.csv", "--schema", "s.yaml", "--no-labels", "--json"]) == 0
+    age = next(line for line in json.loads(capsys.readouterr().out)["columns"] if line["column"] == "age")
+    assert int(age["out of bounds"]) == 1

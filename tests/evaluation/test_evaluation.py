@@ -24,6 +24,7 @@ from prepriv.evaluation import cells as of_rows
 from prepriv.evaluation.cells import row_entries, row_scores
 from prepriv.evaluation.evaluate import evaluate, release
 from prepriv.evaluation.evaluation_plan import EDGES, LOSS_BOUND, MEASURES, as_trained, plan_evaluation
+from prepriv.evaluation.intervals import share_of_n
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import BudgetExceeded, Ledger
 from prepriv.mechanisms.session import ExactSession
@@ -336,3 +337,12 @@ def test_the_whole_table_of_a_holdout_is_named_too():
         warned = as_trained(plan_evaluation(clf.model_, n=n), clf.model_)
         assert told in warned and bool(warned) == bool(told)
     assert f"{len(X):,} test rows" in as_trained(plan_evaluation(clf.model_, n=len(X)), clf.model_)
+
+
+@pytest.mark.parametrize(("pair", "end"), [((-2000.0, 2000.0), 0.0), ((2000.0, -2000.0), 1.0)])
+def test_a_share_that_noise_took_out_of_its_range_is_no_certainty(pair, end):
+    """A count of -9 deviations was printed as 0 [0, 0]. The interval keeps one deviation of the noise, which only widens it."""
+    found = share_of_n("share", np.array(pair), 1000, 300.0)
+    assert found.value == end and found.low < found.high and found.high - found.low >= found.noise
+    inside = share_of_n("share", np.array([500.0, 500.0]), 1000, 30.0)
+    assert inside.low < 0.5 < inside.high

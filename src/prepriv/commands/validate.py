@@ -35,23 +35,37 @@ def validate(
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
     delta: DeltaOption = 1e-5,
+    no_labels: Annotated[
+        bool,
+        typer.Option(
+            "--no-labels", help="These rows have no label, such as rows to predict: count the other columns."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output."""
     declared = load(schema, drafts=True)
     say_other_rows(declared, rows)
-    wanted = [*declared.columns, declared.label.name, *([declared.unit] if declared.unit else [])]
+    wanted = [
+        *declared.columns,
+        *([] if no_labels else [declared.label.name]),
+        *([declared.unit] if declared.unit else []),
+    ]
     stream = opened(data, query)
-    _check_names(data, wanted, stream.names)
+    _check_names(data, wanted, stream.names, declared.label.name)
     raw = read_whole(stream, wanted)
     frozen = None
     steps = declared.steps if isinstance(declared.steps, list) else []
-    if any(isinstance(step, dict) and step.get("pay") == pay.Sensitivity.way for step in steps):
+    if not no_labels and any(
+        isinstance(step, dict) and step.get("pay") == pay.Sensitivity.way for step in steps
+    ):
         n = rows or declared.rows or raw.num_rows
         frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
     domain = declared.domain(rows=rows)
-    found = validated(domain, raw.drop_columns([declared.label.name]), raw[declared.label.name], plan=frozen)
+    label = declared.label.name
+    rest = raw.drop_columns([] if no_labels else [label])
+    found = validated(domain, rest, None if no_labels else raw[label], plan=frozen)
     if as_json:
         names = ("column", "declared", "found", *FAULTS)
         cells = [dict(zip(names, line)) for line in found.lines]
@@ -83,9 +97,13 @@ def validate(
         console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)
 
 
-def _check_names(data: str, wanted: Sequence[str], have: Sequence[str]) -> None:
+def _check_names(data: str, wanted: Sequence[str], have: Sequence[str], label: str) -> None:
     """BadData, for the curator, that names the column which is closest to a declared one that is missing, even where nothing shows that the first
     line is a header line. Elsewhere it could be a record (`prepriv.tables.readers.lacks`)."""
+    if [name for name in wanted if name not in have] == [label] and closest(label, have) is None:
+        raise BadData(
+            f"{data} has no column {label!r}, the label that the schema declares. If these are rows to predict, give --no-labels"
+        )
     for name in wanted:
         if name not in have and (near := closest(name, have)) is not None:
             raise BadData(

@@ -255,8 +255,16 @@ def figure(
     curve, tilt = (right - 2 * at + left) / (2 * half**2), (right - left) / (2 * half)
     if not (curve > 0 and slope > 0):  # Fieller: no value is excluded
         return Figure(name)
-    root = min(high, max(low, low + statistic(low) / slope))
+    raw = low + statistic(low) / slope
+    root = min(high, max(low, raw))
     reach = math.sqrt(max(0.0, tilt**2 - 4 * curve * at))
     ends = [min(high, max(low, middle + (sign * reach - tilt) / (2 * curve))) for sign in (-1, 1)]
     noise, sampling = (math.sqrt(max(0.0, v(root))) / slope for v in (of_noise, of_sampling))
-    return Figure(name, root, min(ends[0], root), max(ends[1], root), noise, sampling)
+    ends = [min(ends[0], root), max(ends[1], root)]
+    if (
+        raw < low
+    ):  # noise alone takes a figure out of its range; an interval of one point would be a certainty
+        ends[1] = max(ends[1], min(high, root + noise))
+    elif raw > high:
+        ends[0] = min(ends[0], max(low, root - noise))
+    return Figure(name, root, ends[0], ends[1], noise, sampling)
