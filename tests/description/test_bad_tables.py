@@ -106,7 +106,12 @@ def test_no_cell_ends_a_choice_or_a_question(kind, tmp_path):
     hostile = HOSTILE[kind]()
     (tmp_path / "S.yaml").write_text(SCHEMA)
     domain = load_schema(tmp_path / "S.yaml").domain(rows=N)
-    best = prepriv.choose(["linear", {"steps": "linear"}], hostile[["age", "job"]], hostile.y, domain)
+    best = prepriv.choose(
+        ["linear", {"steps": "linear", "class_weight": "balanced"}],
+        hostile[["age", "job"]],
+        hostile.y,
+        domain,
+    )
     assert SECRET not in str(best) + best.model_.text()
     prepriv.mean(hostile.age, 0, 100, epsilon=1.0)
     prepriv.histogram(hostile.age, 0, 100, epsilon=1.0, bins=5)

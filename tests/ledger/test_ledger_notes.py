@@ -38,7 +38,9 @@ def test_every_release_in_python_takes_a_note(at, capsys):
     clf = clone(pickle.loads(pickle.dumps(clf))).fit(X, Y)
     made = clf.evaluate(X, Y, epsilon=1.0, ledger=at("how good"))
     assert made.receipt is not None
-    prepriv.choose(["linear", "auto"], X, Y, DOMAIN, epsilon=1.0, ledger=at("which"))
+    prepriv.choose(
+        {"steps": "linear", "threshold": [0.4, 0.6]}, X, Y, DOMAIN, epsilon=1.0, ledger=at("which")
+    )
     prepriv.mean(X[:, 0], 0, 1, epsilon=0.1, ledger=at("a mean"))
     table = pd.DataFrame({"a": X[:, 0], "y": Y})
     prepriv.Domain.draft(table, epsilon=5.0, ledger=at("unknown"))

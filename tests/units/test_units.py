@@ -435,7 +435,9 @@ def test_a_description_and_a_choice_see_one_row_of_each_unit(people):
         assert found.plan.look.guarantee.unit == WHO
         counted = sum(e.value for e in found.columns["ward"].counts.values())
         assert abs(counted - 300) < 30 < len(rows) - 300
-        best = prepriv.choose(["linear", "linear"], rows.drop(["y"]), labels, d, epsilon=5.0)
+        best = prepriv.choose(
+            ["linear", {"steps": "linear", "threshold": 0.4}], rows.drop(["y"]), labels, d, epsilon=5.0
+        )
         assert best.guarantee_.unit == WHO
         steps = [pre.Center(payment=prepriv.Budget(0.5))]
         maps = prepriv.PrivateTransformer(replace(d, columns={"ward": COLUMNS["ward"]}), steps, epsilon=5.0)

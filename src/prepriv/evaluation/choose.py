@@ -388,7 +388,7 @@ def _look_at(candidates: Sequence[Candidate], domain: Domain, like: Plan) -> Non
         first = seen.setdefault(json.dumps(plan.to_json(), sort_keys=True, default=str), k)
         if first != k:
             raise ValueError(
-                f"candidates {first + 1} and {k + 1} are the same plan, so the choice would pay twice for one: leave one out"
+                f"candidates {first + 1} and {k + 1} are the same plan for these records and this budget, so the choice would pay twice for one: leave one out"
             )
 
 
