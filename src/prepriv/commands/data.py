@@ -65,7 +65,15 @@ def declared_number(schema: Schema, rows: int | None) -> int:
 def say_other_rows(schema: Schema, rows: int | None) -> None:
     """One line where --rows differs from rows: in the schema."""
     if None not in (rows, schema.rows) and rows != schema.rows:
-        say(f"--rows {rows:,} is used in place of rows: {schema.rows:,}, which the schema declares", err=True)
+        late = (
+            ". If a file of text holds another number of records, a run finds that after its charge, and the charge stays"
+            if schema.unit is None and schema.adjacency != "add-or-remove-one"
+            else ""
+        )
+        say(
+            f"--rows {rows:,} is used in place of rows: {schema.rows:,}, which the schema declares{late}",
+            err=True,
+        )
     n = schema.rows if rows is None else rows
     if schema.unit is not None and n is not None:
         say(
