@@ -201,7 +201,7 @@ class Quality:
             return
         yield f"Always predicting {_named(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
         if not self.beats_the_commonest:
-            yield f"As far as this measurement can tell, the model does not beat always answering {_named(self.commonest)}."
+            yield f"As far as this measurement can tell, the model does not beat always answering {_named(self.commonest)} in accuracy."
 
     def _other(self) -> str:
         """What was measured besides, if anything."""
@@ -213,7 +213,10 @@ class Quality:
             yield f"Of 100 records that are truly {_named(share)}, it recognises {share}."
         unknown = [_named(s) for s in self.recalls if s.value is None]
         if unknown:
-            yield f"Too few records beside the noise to say how often it recognises {', '.join(unknown[:_MOST])}."
+            yield (
+                f"Too few records beside the noise to say how often it recognises {', '.join(unknown[:_MOST])}. A larger holdout that measures "
+                "nothing else knows more: `--holdout 0.4 --measure confusion`."
+            )
         if not self.of_number and not self.recalls:
             yield "How well it recognises each class was not measured: `--measure confusion` does."
         if self.of_number:
