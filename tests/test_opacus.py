@@ -424,7 +424,7 @@ def test_what_ran_is_held_against_what_was_claimed():
         (honest, poisson(generator=coins), (), "knows its seed knows the batches"),
         (None, poisson(1 / 16), (), "rate 0.0625"),
         (None, poisson(1 / 40), (), "40 batches per epoch; the guarantee is of 20"),
-        (None, poisson(n=2 * N), (), "holds 4000 rows; the guarantee is of 2000"),
+        (None, poisson(n=2 * N), (), "holds 4,000 rows; the guarantee is of 2,000"),
         (None, poisson(num_samples=2 * N), (), "draws from 4000 places"),
         (None, other_sampler(), (), "DistributedUniformWithReplacementSampler is not Opacus'"),
         (None, Loader(), (), "give the DataLoader that make_private"),

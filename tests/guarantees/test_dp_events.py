@@ -177,7 +177,7 @@ def test_composition_is_of_guarantees_that_are_fixed_in_advance():
     true = sum(max(law(1)[o] - 4 * law(0)[o], 0) for o in law(1))
     composed = max(first.compose(chosen).delta(math.log(4)) for chosen in after.values())
     assert float(true) == pytest.approx(4 / 3 * composed, rel=1e-3)
-    assert "after seeing an output, this is false" in " ".join(Guarantee.compose.__doc__.split())
+    assert "after seeing an output, the result is false" in " ".join(Guarantee.compose.__doc__.split())
 
 
 def test_a_sample_of_nobody_costs_nothing_and_events_too_deep_are_one_sentence():

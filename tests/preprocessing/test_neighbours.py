@@ -280,7 +280,7 @@ def test_a_table_that_does_not_fit_after_the_charge_says_so(tmp_path, monkeypatc
     (tmp_path / "s.yaml").write_text(
         "label: {name: y, classes: [0, 1]}\ncolumns:\n  a: {type: numeric, low: 0, high: 1}\n"
     )
-    (tmp_path / "t.csv").write_text("b,y\n0,1\n")
+    (tmp_path / "t.csv").write_text("a,y\n0,1\n1,0\n")
     assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "5", "--delta", "1e-3"]) == 0
     assert run(["train", "t.csv", "--schema", "s.yaml", "--rows", "1", "--ledger", "l.db"]) == 70
     err = capsys.readouterr().err

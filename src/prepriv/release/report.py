@@ -28,7 +28,6 @@ from prepriv.guarantees.printed import percent, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price, prices
 from prepriv.preprocessing.base import RowShift
-from prepriv.preprocessing.fitted import Fitted
 from prepriv.release.audited import audit_json
 from prepriv.release.both_accounts import said_of
 from prepriv.release.model import FILE, Model
@@ -355,8 +354,8 @@ def paid_for(plan: Plan) -> list[tuple[str, str, str]]:
             cost = _shifted(planned.outgoing)
             if planned.test is not None:
                 cost += f"; {percent(step.paid.test)} of the budget on a test of the caps"
-        kept = f" ({', '.join(step.settings)})" if isinstance(step, Fitted) else ""
-        table.append((step.name + kept, way, cost))
+        kept = getattr(step, "settings", ())  # of `Fitted`, which a report does not import
+        table.append((step.name + (f" ({', '.join(kept)})" if kept else ""), way, cost))
     if plan.guarantee is not None:
         share = dict(plan.guarantee.breakdown)[plan.learner.name]
         if math.isnan(share):
