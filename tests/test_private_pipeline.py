@@ -194,6 +194,17 @@ def test_a_choice_reads_every_setting_of_a_model_or_refuses_it_by_name():
         prepriv.choose([plain, Own(plain.domain)], ROWS, LABELS, DOMAIN, epsilon=2.0)
 
 
+def test_a_choice_compares_plans_that_differ_in_their_public_tables_alone():
+    rng = np.random.default_rng(0)
+    rows, tables = rng.random((200, 3)), [rng.random((50, 3)) for _ in range(2)]
+    box = prepriv.Domain.box(0, 1, features=3, classes=[0, 1])
+    one, other = (prepriv.PrivateClassifier(box, steps=[prepriv.Public(table), "auto"]) for table in tables)
+    labels = (rows[:, 0] > 0.5).astype(int)
+    assert prepriv.choose([one, other], rows, labels, box, epsilon=9.0).number in (0, 1)
+    with pytest.raises(ValueError, match="candidates 1 and 3"):
+        prepriv.choose([one, other, one], rows, labels, box, epsilon=9.0)
+
+
 def test_a_choice_refuses_what_would_compare_one_thing_with_itself_or_two_tables():
     one, other = prepriv.private(_scaled(), DOMAIN), prepriv.private(_scaled(LinearSVC()), DOMAIN)
     for alone in ({"steps": one.steps, "learner": other.learner}, {"steps": [one.steps, "auto"]}, one.steps):

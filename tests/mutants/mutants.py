@@ -1072,6 +1072,22 @@ _OLDER = (
         ("tests/runs/test_wrong_names.py", "-k", "without_a_header"),
     ),
     Mutant(
+        "numbers among the declared names show that there is a header line",
+        "a cell of the first record of a file without one, before the charge",
+        "tables/readers.py",
+        "    names = {name for name in wanted if not _is_cell(str(name))}\n",
+        "    names = {*wanted}\n",
+        ("tests/runs/test_wrong_names.py", "-k", "by_numbers"),
+    ),
+    Mutant(
+        "a number is told as the closest name",
+        "a cell of the first record of a file without a header line",
+        "tables/readers.py",
+        "if other not in wanted and not _is_cell(str(other))]",
+        "if other not in wanted]",
+        ("tests/runs/test_wrong_names.py", "-k", "by_numbers"),
+    ),
+    Mutant(
         "refund on failure",
         "a failed run gives its budget back",
         "commands/common.py",

@@ -32,7 +32,7 @@ from prepriv.learners.targets import SquaredError
 from prepriv.ledger import Ledger
 from prepriv.runs import odometer
 from prepriv.runs.odometer import Odometer
-from prepriv.tables.readers import BadData, closest, lacks
+from prepriv.tables.readers import BadData, closest, lacks, no_label
 from prepriv.tables.stream import Files
 
 duckdb = pytest.importorskip("duckdb")
@@ -276,3 +276,25 @@ def test_what_is_closest():
     assert "'age_2'" in said and "'age1'" not in said
     assert "'payd'" not in lacks("the table", "pay", wanted, ["payd", "x", "y"])  # it may be a cell
     assert closest("f1", [f"feature {j}" for j in range(10**4)]) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cells"),
+    [
+        (["0", "1", "2", "10", "label"], ["0", "1", "2", "107", "no"]),
+        (["0", "1", "2", "10"], ["0", "1", "2", "-10"]),
+        (["0", "10", "age"], ["0", "1.0", "35"]),
+        (["0", "1", "2", "city"], ["0", "1", "2", "citya"]),
+    ],
+)
+def test_no_cell_is_told_by_numbers_of_a_file_without_a_header_line(wanted, cells):
+    """Declared names that are numbers are cells of many records, so they do not show that there is a header line."""
+    missing = next(name for name in wanted if name not in cells)
+    said = lacks("the table", missing, wanted, cells).replace(repr(missing), "")
+    assert "closest name there is" not in said
+    assert not [cell for cell in cells if repr(cell) in said]
+
+
+def test_a_number_is_no_name_of_a_label():
+    assert "'-10'" not in no_label("10", ["0", "1", "-10"])
+    assert "'state'" in no_label("State", ["age", "state"])

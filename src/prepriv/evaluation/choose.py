@@ -378,14 +378,17 @@ def _planned(
 
 def _look_at(candidates: Sequence[Candidate], domain: Domain, like: Plan) -> None:
     """Warn once of what a plan warns of, with the candidate's place. ValueError for two with the same plan. like: one of the plans."""
-    seen: dict[str, int] = {}
+    seen: dict[Any, int] = {}
+    plans = []  # kept: what is compared of a public table is which one it is
     for k, candidate in enumerate(candidates):
         plan, told = _planned(k, candidate, domain, like.n, like.epsilon, like.delta)
         for message in told:
             warnings.warn(
                 f"candidate {k + 1}: {message.message}", message.category, stacklevel=callers_level()
             )
-        first = seen.setdefault(json.dumps(plan.to_json(), sort_keys=True, default=str), k)
+        plans.append(plan)
+        public = tuple(id(planned.step.paid.data) for planned in plan.steps)
+        first = seen.setdefault((json.dumps(plan.to_json(), sort_keys=True, default=str), public), k)
         if first != k:
             raise ValueError(
                 f"candidates {first + 1} and {k + 1} are the same plan for these records and this budget, so the choice would pay twice for one: leave one out"

@@ -159,8 +159,10 @@ def lacks(table: object, name: str, wanted: Sequence[str], have: Sequence[str]) 
 
 
 def there_is(name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
-    """What a table has in place of a missing column: the closest name, if that may be told, and otherwise how many columns."""
-    others = [other for other in have if other not in wanted]
+    """What a table has in place of a missing column: the closest name, if that may be told, and otherwise how many columns. A number is
+    never told: where a file has no header line, cells of its first record can be among the declared names, if these are numbers.
+    """
+    others = [other for other in have if other not in wanted and not _is_cell(str(other))]
     near = closest(name, others) if _is_header(wanted, have) else _spelled_alike(name, others)
     return f"{names_of(have)}; {_FOUND}" if near is None else f"the closest name there is {near!r}"
 
@@ -169,7 +171,8 @@ def no_label(label: str, have: Sequence[str]) -> str:
     """That a table that is drafted has no such label. A draft takes the names as public, so the closest one is named, unless a name is a
     number or empty, as cells are where the header line is missing.
     """
-    near = _spelled_alike(label, have) if any(map(_is_cell, have)) else closest(label, have)
+    names = [name for name in have if not _is_cell(name)]
+    near = closest(label, names) if len(names) == len(have) else _spelled_alike(label, names)
     rest = names_of(have) if near is None else f"the closest name there is {near!r}"
     return f"the table has no column {label!r} to use as label; {rest}"
 
@@ -201,10 +204,11 @@ def _spelled_alike(name: str, have: Sequence[str]) -> str | None:
 
 
 def _is_header(wanted: Sequence[str], have: Sequence[str]) -> bool:
-    """Whether half of the declared names are there: then the others are names, too. Where a file has no header line, they are cells of its
-    first record.
+    """Whether half of the declared names that are not numbers are there: then the others are names, too. Where a file has no header line,
+    they are cells of its first record.
     """
-    return 2 * len({*wanted} & {*have}) >= len({*wanted})
+    names = {name for name in wanted if not _is_cell(str(name))}
+    return bool(names) and 2 * len(names & {*have}) >= len(names)
 
 
 _COMPARED = 2000  # names; to compare takes some microseconds each
