@@ -155,3 +155,22 @@ def test_fixed_batches_have_all_routes_and_report_the_smallest():
 def test_mistakes_are_sentences(make, says):
     with pytest.raises(ValueError, match=says):
         make()
+
+
+def test_a_learner_without_noise_has_no_epsilon_and_the_sentence_says_what_to_do():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import Normalizer
+
+    pipeline = make_pipeline(Normalizer(), LogisticRegression())
+    domain = Domain.ball(2, [0, 1], n=100)
+    for given in (
+        lambda: account(pipeline),
+        lambda: account(pipeline, domain=domain),
+        lambda: account(pipeline[:-1], LogisticRegression(), domain=domain, noise_multiplier=1.0),
+    ):
+        with pytest.raises(ValueError, match=r"no finite ε; prepriv\.private\(pipeline, domain\)") as caught:
+            given()
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"domain must be a prepriv\.Domain"):
+        account([], GradientDescent(Logistic()))

@@ -123,7 +123,8 @@ def test_a_plan_of_a_pipeline_says_what_pays_for_each_part_and_how_it_differs(tm
     assert run(["plan", str(tmp_path / "p.py"), "--epsilon", "0.5"]) == 0  # in words
     said = " ".join(capsys.readouterr().out.split())
     assert "it is your own code" in said and "nothing is charged" in said and "ε = 0.5" in said
-    assert "a sketch (pairs of columns)" in said and "ε if ignored: what the whole pipeline" in said
+    assert "a sketch (pairs of columns)" in said and "ε if ignored: that of all that runs" in said
+    assert "no finite ε if it is fitted without noise and leaves with the model" in said
     (tmp_path / "p.py").write_text(
         PIPELINE.replace("pipeline =", "k = 2\npipeline =").replace("PCA(2)", "PCA(k)")
     )

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prepriv import payment as pay
+from prepriv._kinds import is_ours
 from prepriv.accounts.from_sklearn import from_sklearn, is_sklearn
 from prepriv.accounts.ran import Ran, what_ran
 from prepriv.adjacency import Adjacency, check_adjacency, n_is_public
@@ -43,6 +44,10 @@ from prepriv.tables.sentences import HOLDS_ONLY
 
 DIRECT, SMOOTH, _GROUP = "direct", "smooth RDP", "group privacy"
 LARGEST_GROUP = 10**6
+_NO_LEARNER = (
+    "learner: give the private learner that trained after the steps, with its noise_multiplier. A learner without noise, such as one of "
+    "scikit-learn, has no finite ε; prepriv.private(pipeline, domain) keeps the pipeline and makes it private"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,9 +156,9 @@ def steps_of(steps: Sequence[Step] | Any, domain: Domain) -> tuple[Sequence[Step
 
 def account(
     steps: Sequence[Step] | Any,
-    learner: Learner | Ran,
+    learner: Learner | Ran | None = None,
     *,
-    domain: Domain,
+    domain: Domain | None = None,
     n: int | None = None,
     adjacency: str | None = None,
     noise_multiplier: float | None = None,
@@ -168,7 +173,7 @@ def account(
         without noise. A pipeline of scikit-learn is read by `from_sklearn`, which takes what has to be declared about
         missing cells and deviations.
     learner : Learner or Ran
-        A learner of `prepriv.learners`; or a ReleasedStatistic (or another `Ran`), which carries its own noise.
+        Always needed: what trained after the steps. A learner of `prepriv.learners`; or a ReleasedStatistic (or another `Ran`), which carries its own noise.
         `ran_elsewhere` reads runs of other libraries.
     domain : Domain
         What is declared about the raw rows.
@@ -215,6 +220,10 @@ def account(
     >>> round(found.epsilon(1e-5), 3), list(found.by_route)
     (1.555, ['direct'])
     """
+    if learner is None or (is_sklearn(learner) and not is_ours(type(learner))):
+        raise ValueError(_NO_LEARNER)
+    check_domain(domain)
+    assert domain is not None
     steps, read = steps_of(steps, domain)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta}")

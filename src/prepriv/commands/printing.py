@@ -143,7 +143,8 @@ def print_prices(table: Sequence[Price]) -> None:
     columns = ("step", "way to pay", "noise of training", "ε if ignored", "", "terms")
     print_table("What each step costs, in each way to pay", columns, rows, right=(2, 3))
     console.print(
-        "ε if ignored: what the whole pipeline would really have if the step were fitted on the rows and not paid for",
+        "ε if ignored: that of all that runs if the step is fitted as its line says and this cost is left out of the noise of training. "
+        "There is no finite ε if it is fitted without noise and leaves with the model",
         soft_wrap=True,
     )
 
