@@ -101,6 +101,15 @@ def test_it_says_how_the_answer_differs():
     assert "rows drawn from a private sketch" in says and "penalty" in says
 
 
+@pytest.mark.parametrize("estimator", [LinearSVC, SGDClassifier])
+def test_a_hinge_loss_has_no_probabilities_that_class_weights_could_weigh(estimator):
+    assert any("is not calibrated" in said for said in reading(_scaled(estimator()), DOMAIN).says)
+    with pytest.raises(ValueError, match=r"Take LogisticRegression\(class_weight='balanced'\)"):
+        prepriv.private(_scaled(estimator(class_weight="balanced")), DOMAIN)
+    taken = reading(_scaled(LogisticRegression(class_weight="balanced")), DOMAIN)
+    assert not any("is not calibrated" in said for said in taken.says)
+
+
 def test_without_n_it_says_that_n_decides():
     pipeline = make_pipeline(transformers(), LogisticRegression())
     open_domain = DOMAIN.with_n(None)
@@ -163,9 +172,10 @@ def test_a_choice_reads_every_setting_of_a_model_or_refuses_it_by_name():
     margin = prepriv.private(_scaled(LinearSVC()), DOMAIN)
     late = prepriv.private(_scaled(), DOMAIN).set_params(threshold=0.25)
     plain = prepriv.private(_scaled(), DOMAIN, epsilon=2.0)
-    plans = prepriv.choose(
-        [plain, weighed, margin, late], ROWS, LABELS, DOMAIN, epsilon=2.0
-    ).plan.chosen.plans
+    with pytest.warns(UserWarning, match="differ in class_weight or threshold, and accuracy decides"):
+        plans = prepriv.choose(
+            [plain, weighed, margin, late], ROWS, LABELS, DOMAIN, epsilon=2.0
+        ).plan.chosen.plans
     assert [p.pipeline[-1].name for p in plans].count("ClassCounts") == 1 and plans[1].pipeline[
         -1
     ].name == "ClassCounts"

@@ -25,7 +25,7 @@ from prepriv.guarantees.drafts import with_drafts
 from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places
-from prepriv.plans.decision import ascending, decision
+from prepriv.plans.decision import ascending, decision, warn_without_probabilities
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
@@ -151,6 +151,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         )
         more, weights = self._decision(domain)
         plan = make_plan(domain, (*steps, *more), learner, epsilon=epsilon, delta=delta, n=n)
+        if more or weights:
+            warn_without_probabilities(plan.learner)
         return replace(plan, class_weight=weights) if weights else plan
 
     def _decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:
@@ -705,7 +707,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return margin if order == [0, 1] else -margin
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict calibrated class probabilities.
+        """Predict class probabilities, which are calibrated for the losses Logistic and Softmax.
 
         Parameters
         ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -240,3 +241,15 @@ def test_bad_input_is_one_sentence_and_costs_nothing(options, says, tmp_path):
     with pytest.raises(ValueError, match=says) as caught:
         choose(**given)
     assert "\n" not in str(caught.value) and not Ledger.open(path).entries() and not prepriv.spent().fits
+
+
+def test_candidates_that_differ_in_weights_are_warned_of_before_the_charge(tmp_path):
+    Ledger.create(tmp_path / "L.db", "people", epsilon=100, delta=1e-4)
+    options = {"domain": DOMAIN, "ledger": tmp_path / "L.db"}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="candidates differ in class_weight or threshold")
+        for grid in ({"threshold": [None, 0.3]}, {"class_weight": [None, {1: 2.0}]}):
+            with pytest.raises(UserWarning, match="accuracy decides"):
+                choose({"learner": CHEAP[0], **grid}, X, Y, **options)
+        assert not Ledger.open(tmp_path / "L.db").entries()
+        choose({"learner": CHEAP, "threshold": 0.3}, X, Y, **options)

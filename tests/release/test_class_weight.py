@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -64,9 +65,9 @@ def test_a_threshold_is_on_the_second_of_the_classes_in_order():
 
 
 def test_weights_hold_for_a_learner_without_a_link_and_through_the_artifact(tmp_path, balanced):
-    hinge = fitted(
-        learner=GradientDescent(SquaredHinge(), steps=20, clip_norm=1.0), class_weight={"yes": 9.0}
-    )
+    learner = GradientDescent(SquaredHinge(), steps=20, clip_norm=1.0)
+    with pytest.warns(UserWarning, match="loss squared-hinge are not calibrated"):
+        hinge = fitted(learner=learner, class_weight={"yes": 9.0})
     p = hinge.model_.predict_proba(X)
     np.testing.assert_array_equal(hinge.predict(X) == "yes", 9 * p[:, 0] >= p[:, 1])
     for made in (hinge, balanced):
@@ -210,3 +211,16 @@ def test_the_command_line_says_the_same(tmp_path, monkeypatch, capsys, declared,
     header, *lines = capsys.readouterr().out.split()
     assert header.startswith("prediction,p(")  # the predicted class need not be the most probable one
     assert [line.split(",")[0] for line in lines] == list(model.predict([[0.1], [0.95]]))
+
+
+def test_weights_are_doubted_where_a_loss_has_no_probabilities_and_only_there():
+    learner = GradientDescent(SquaredHinge(), steps=20, clip_norm=1.0)
+    for more in ({"class_weight": "balanced"}, {"threshold": 0.2}):
+        with pytest.warns(UserWarning, match="not calibrated"):
+            prepriv.PrivateClassifier(DOMAIN, learner=learner, **more).plan(1000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            prepriv.PrivateClassifier(DOMAIN, learner="auto", **more).plan(1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepriv.PrivateClassifier(DOMAIN, learner=learner).plan(1000)

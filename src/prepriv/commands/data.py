@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from prepriv.adjacency import n_is_public
 from prepriv.commands.common import load
 from prepriv.commands.exits import Stop, reason, say
 from prepriv.domain import Domain
@@ -67,7 +68,7 @@ def say_other_rows(schema: Schema, rows: int | None) -> None:
     if None not in (rows, schema.rows) and rows != schema.rows:
         late = (
             ". If a file of text holds another number of records, a run finds that after its charge, and the charge stays"
-            if schema.unit is None and schema.adjacency != "add-or-remove-one"
+            if schema.unit is None and n_is_public(schema.adjacency)
             else ""
         )
         say(

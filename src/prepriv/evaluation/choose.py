@@ -378,6 +378,13 @@ def _planned(
 
 def _look_at(candidates: Sequence[Candidate], domain: Domain, like: Plan) -> None:
     """Warn once of what a plan warns of, with the candidate's place. ValueError for two with the same plan. like: one of the plans."""
+    if len({repr((c.class_weight, c.threshold)) for c in candidates}) > 1:
+        warnings.warn(
+            "candidates differ in class_weight or threshold, and accuracy decides, which weights for a rare class lower: the one without them "
+            "wins as a rule. Choose among candidates with the same weights, or without; weights in the predictions of the winner are free",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
     seen: dict[Any, int] = {}
     plans = []  # kept: what is compared of a public table is which one it is
     for k, candidate in enumerate(candidates):

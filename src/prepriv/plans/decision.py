@@ -1,17 +1,20 @@
 """Which class is predicted of calibrated probabilities: that of the largest weight times probability.
 
 Weights are declared, or 1 over noisy counts of the classes (`ClassCounts`). Either is done with what was released: free
-beyond that count, and the same for every learner (docs/proofs/class_weight.md).
+beyond that count, and the same for every learner whose loss has probabilities (docs/proofs/class_weight.md).
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prepriv._arguments import number, shown
+from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.domain import Domain
+from prepriv.learners.losses import Logistic, Softmax
 from prepriv.payment import Budget
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.class_counts import ClassCounts
@@ -19,6 +22,17 @@ from prepriv.tables.cell import text_of
 
 _NAMED = 12  # classes by name in a sentence
 COUNT_SHARE = 0.01  # of the budget: the noise of a count is then 7 / s of the records
+
+
+def warn_without_probabilities(learner: Any) -> None:
+    """Warn where weights are to multiply what is not a probability: the loss is not a log-likelihood, so that scores have no link."""
+    if not isinstance(learner.loss, Logistic | Softmax):
+        warnings.warn(
+            f"class_weight and threshold weigh probabilities, and those of the loss {learner.loss.name} are not calibrated: a rare class is "
+            "predicted too often or too rarely. Take Logistic or Softmax, the recipe's losses",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
 
 
 def decision(

@@ -13,7 +13,7 @@ import numpy as np
 
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
-from prepriv.learners.losses import Hinge, SquaredHinge
+from prepriv.learners.losses import Hinge, MarginLoss, SquaredHinge
 from prepriv.learners.targets import Huber
 from prepriv.preprocessing.sklearn_spec import check_values, class_path
 from prepriv.recipes.automatic import SCALE
@@ -111,6 +111,16 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
     params, defaults = last.get_params(deep=False), type(last)().get_params(deep=False)
     class_weight = params.pop("class_weight", None)
     loss, says = _loss_of(name, params)
+    if isinstance(loss, MarginLoss):
+        if class_weight is not None:
+            raise ValueError(
+                f"{name}(class_weight={class_weight!r}): class weights weigh predicted probabilities, and those of a hinge loss are not "
+                f"calibrated. Take LogisticRegression(class_weight={class_weight!r}) in its place"
+            )
+        says += (
+            "predict_proba orders the records and is not calibrated, since a hinge loss is not a log-likelihood: take LogisticRegression "
+            "where a probability or a threshold counts",
+        )
     if class_weight is not None:
         says += ("class_weight weighs predicted probabilities, not the rows of the training",)
     without_effect = []
