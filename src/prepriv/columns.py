@@ -201,6 +201,16 @@ def bounds_in_words(column: Numeric) -> str:
     return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)
 
 
+def middle_in_words(column: Numeric) -> str:
+    """What an empty cell becomes if it is not imputed, as its cells say it.
+
+    >>> middle_in_words(Numeric(0, 10)), middle_in_words(Numeric(0, 365, written="date"))
+    ('5', '1970-07-02 12:00')
+    """
+    middle = spelled((column.low + column.high) / 2, column.written)
+    return middle if isinstance(middle, str) else f"{middle:g}"
+
+
 MOST_TEXT, _HASHED = 1 << 17, 1024
 
 

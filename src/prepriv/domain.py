@@ -115,8 +115,9 @@ class Domain:
         The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None
         takes it from the table. Under add-or-remove-one it must be declared, and it only normalises. Count the
         records before any is left out because of what it holds: after `df.dropna()` a single record decides n, which
-        is printed. Keep such rows instead. An empty cell is imputed or has a category of its own, and a record with
-        an unknown label counts as nothing.
+        is printed. Keep such rows instead. An empty cell of a number is imputed or counts as the middle of the bounds
+        (`Numeric.missing`), one of a category has a category of its own, and a record with an unknown label counts as
+        nothing.
     adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
         What neighbouring data sets are: those that differ in one record, or in one unit with all its rows.
     label : str, optional

@@ -126,6 +126,20 @@ def test_a_text_in_a_column_of_numbers_is_a_gap():
     assert isinstance(column, Numeric) and column.missing == "impute"
 
 
+def test_what_an_empty_cell_counts_as_where_no_gaps_were_seen():
+    """A draft saw 8 % of gaps in 4 of 12 runs, and where it did not, they were filled without a word."""
+    people = pd.concat([table()[["age", "gaps", "income"]]] * 2, ignore_index=True)
+    drafted = draft_in_private(plan(list(people), n=2 * N), people)
+    age = drafted.columns["age"]
+    (said,) = [line for line in drafted.told() if line.startswith("NO GAPS")]
+    assert (
+        f"{(age.low + age.high) / 2:g} in 'age'" in said
+        and "'gaps'" not in said
+        and "missing: impute" in said
+    )
+    assert said in drafted.text()
+
+
 def test_what_is_too_rare_is_left_out_and_said(tmp_path):
     people = pd.DataFrame({"id": [f"p{i}" for i in range(N)], "y": np.arange(N).astype(str)})
     drafted = draft_in_private(plan(list(people)), people)

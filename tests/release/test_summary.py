@@ -250,3 +250,40 @@ def test_a_page_names_who_declared_it_and_what_to_ask_before_signing():
     page = nobody.to_html()
     assert page.index("Before you sign") < page.index("What was paid for what")
     assert "Before you sign" not in Report.of(plan_of(domain), private=False).to_html()
+
+
+def test_a_model_that_tells_the_classes_apart_is_not_called_useless():
+    """Accuracy beside 'always "no"' was all that counted: balanced accuracy 0.603 (0.544 to 0.662) stood in the same report."""
+    made = measured({"confusion": [[400, 400], [480, 2720]]}, ("confusion",))
+    said = " ".join(to_do(made.quality, weighed=False, weak=False))
+    figure = made.figures["balanced accuracy"]
+    assert not made.quality.beats_the_commonest and figure.low > 0.5
+    assert f"balanced accuracy {figure.cells[1]}, {figure.cells[2]}" in said and "for decisions" not in said
+    guessing = measured({"confusion": [[160, 640], [640, 2560]]}, ("confusion",))
+    said = " ".join(to_do(guessing.quality, weighed=False, weak=False))
+    assert guessing.quality.apart is None and "do not use it for decisions" in said
+    far_fewer = measured({"confusion": [[200, 200], [240, 1360]]}, ("confusion",))
+    assert far_fewer.quality.warning and far_fewer.quality.apart is None
+
+
+def test_more_rows_are_asked_for_where_they_can_be_given():
+    """`evaluate` has no --holdout."""
+    few = measured({"accuracy": [3, 1], "confusion": [[1, 0], [1, 2]]}).quality
+    assert "--holdout" not in " ".join(few.fails()) and "--measure confusion" in " ".join(few.fails())
+    assert "--holdout 0.4" in " ".join(replace(few, set_aside=True).fails())
+
+
+def test_a_report_without_a_score_says_where_it_may_be():
+    """`prepriv report MODEL` after `train --holdout 0.2` said that it was not measured in this run."""
+    said = " ".join(" ".join(part) for _, part in Report.of(plan_of(), private=True).summary.sections)
+    assert "report.html that it wrote" in said and "not measured in this run" not in said
+    assert "Unless a score stands elsewhere" in said
+
+
+def test_a_page_says_what_an_empty_cell_becomes():
+    columns = {"x": Numeric(0, 10), "y": Numeric(0, 1, "impute"), "sex": Categorical(["f", "m"])}
+    steps = [pre.MeanImputer(payment=Budget(0.1))]
+    domain = Domain(columns, ["no", "yes"], n=4000)
+    made = make_plan(domain, steps, GradientDescent(Logistic(), steps=5), epsilon=1.0, delta=1e-5)
+    page = Report.of(made, private=True).to_html()
+    assert all(f"<td>{s}</td>" in page for s in ("counts as 5", "is imputed", "a category of its own"))

@@ -32,7 +32,7 @@ from prepriv.learners.targets import SquaredError
 from prepriv.ledger import Ledger
 from prepriv.runs import odometer
 from prepriv.runs.odometer import Odometer
-from prepriv.tables.readers import BadData, closest, lacks, no_label
+from prepriv.tables.readers import BadData, closest, lacks, no_label, not_declared
 from prepriv.tables.stream import Files
 
 duckdb = pytest.importorskip("duckdb")
@@ -298,3 +298,26 @@ def test_no_cell_is_told_by_numbers_of_a_file_without_a_header_line(wanted, cell
 def test_a_number_is_no_name_of_a_label():
     assert "'-10'" not in no_label("10", ["0", "1", "-10"])
     assert "'state'" in no_label("State", ["age", "state"])
+
+
+def test_where_no_name_is_close_those_of_a_header_line_are_listed(folder, capsys):
+    """`price` for `monthly_price`: the answer was "`prepriv validate` tells", from `validate` itself, too."""
+    names = ["height", "weight", "w", "income", *(f"x{j}" for j in range(12))]
+    table = pa.table({name: X[:, 0] for name in names[:3]} | {"income": Y} | {n: Y for n in names[4:]})
+    with pytest.raises(BadData) as found:
+        PrivateClassifier(DOMAIN, steps=(), learner=DESCENT).fit(table.drop_columns(["income"]), Y)
+    assert "'w', 'x0'" in str(found.value) and "'x9'" not in str(found.value) and "3 more" in str(found.value)
+    assert run(["validate", csv(table), "--schema", "S.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert "'w', 'x0'" in said and "prepriv validate" not in said
+    Path("t.csv").write_text("1,2,3,4\n" + ".5,.5,.5,1\n" * N)
+    assert run(["validate", "t.csv", "--schema", "S.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert "header line" in said and "prepriv validate" not in said and "'2'" not in said
+    assert closest("weight", ["w"]) is None and "all the columns" in not_declared([])
+    assert "'y'" not in lacks(
+        "the table", "income", ["height", "income"], ["height", "x", "y"]
+    )  # one name may be a cell
+    assert "'w'" not in lacks(
+        "the table", "income", ["height", "weight", "income"], ["height", "weight", "9", "w"]
+    )

@@ -1,6 +1,7 @@
 """`prepriv.validate` counts what `encode` will do, cell by cell; `predict` refuses rows of another form."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -101,6 +102,22 @@ def test_the_command_prints_the_same_counts(tmp_path, monkeypatch, capsys):
     out = [line.replace("│", " ").split() for line in capsys.readouterr().out.splitlines()]
     for line in prepriv.validate(DOMAIN, table[["age", "job"]], table["paid"]).lines:
         assert [*line[0].split(), *line[-4:]] in [words[:1] + words[-4:] for words in out], line
+
+
+def test_it_says_what_cells_without_a_number_become(tmp_path, monkeypatch, capsys):
+    """396 empty cells became 5, the middle of the bounds, and `validate` said "missing: 396" alone."""
+    columns = {"calls": Numeric(0, 10), "age": Numeric(0, 90, "impute"), "day": Numeric(0, 10)}
+    rows = [[None, None, 1], [3, 40, 2], ["x", None, 3]]
+    found = prepriv.validate(Domain(columns, [0, 1]), rows)
+    assert len(found.filled) == 1 and found.filled[0] in str(found)
+    assert "2 cells of 'calls'" in found.filled[0] and " 5, " in found.filled[0]
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("calls,y\n,a\n,b\n3,a\n")
+    Path("s.yaml").write_text(
+        "label: {name: y, classes: [a, b]}\ncolumns:\n  calls: {type: numeric, low: 0, high: 10}\n"
+    )
+    assert run(["validate", "t.csv", "--schema", "s.yaml"]) == 0
+    assert "2 cells of 'calls'" in capsys.readouterr().out
 
 
 def test_conditions_of_a_plan_are_checked_on_these_rows():

@@ -25,7 +25,7 @@ from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.encoding import read_whole
 from prepriv.tables.inspect import FAULTS
-from prepriv.tables.readers import BadData, closest
+from prepriv.tables.readers import BadData, closest, names_of, not_declared, surely_names, wrong_header
 
 
 def validate(
@@ -70,7 +70,12 @@ def validate(
         names = ("column", "declared", "found", *FAULTS)
         cells = [dict(zip(names, line)) for line in found.lines]
         said = [dict(zip(("step", "condition", "holds"), one)) for one in found.conditions or ()]
-        told = {"not_private": NOT_PRIVATE, "rows": found.counted, "columns": cells}
+        told = {
+            "not_private": NOT_PRIVATE,
+            "rows": found.counted,
+            "columns": cells,
+            "filled": list(found.filled),
+        }
         print_json(told | {"conditions": None if found.conditions is None else said})
     console.print(NOT_PRIVATE, style="bold red")
     console.print(found.counted, soft_wrap=True)
@@ -80,6 +85,8 @@ def validate(
         found.lines,
         range(3, 7),
     )
+    for line in found.filled:
+        console.print(line, soft_wrap=True)
     console.print(
         "These counts are exact. Edit bounds and categories only by what you know without the table: no record may decide an edit. "
         "Look here for names and formats that are wrong, before a charge.",
@@ -101,11 +108,22 @@ def _check_names(data: str, wanted: Sequence[str], have: Sequence[str], label: s
     """BadData, for the curator, that names the column which is closest to a declared one that is missing, even where nothing shows that the first
     line is a header line. Elsewhere it could be a record (`prepriv.tables.readers.lacks`)."""
     if [name for name in wanted if name not in have] == [label] and closest(label, have) is None:
+        there = (
+            f"; {not_declared([name for name in have if name not in wanted])}"
+            if surely_names(wanted, have)
+            else ""
+        )
         raise BadData(
-            f"{data} has no column {label!r}, the label that the schema declares. If these are rows to predict, give --no-labels"
+            f"{data} has no column {label!r}, the label that the schema declares{there}. If these are rows to predict, give --no-labels"
         )
     for name in wanted:
         if name not in have and (near := closest(name, have)) is not None:
             raise BadData(
                 f"{data} has no column {name!r}, which the schema declares; the closest name there is {near!r}"
             )
+    missing = [name for name in wanted if name not in have]
+    if missing and not surely_names(wanted, have) and not wrong_header(have):
+        raise BadData(
+            f"{data} has no column {missing[0]!r}, which the schema declares, and no name that is close. Does it have a header line? "
+            f"{names_of(have)[:1].upper()}{names_of(have)[1:]}"
+        )

@@ -27,7 +27,7 @@ from prepriv._callers import callers_level
 from prepriv._rounding import FAR_DOWN
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
-from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text, middle_in_words
 from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
 from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
@@ -59,6 +59,7 @@ MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a boun
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
+_FILLED = 10  # columns without gaps that are named
 _UNSURE = 0.2  # of the records: if so many may not have been seen, the draft says so
 _AT_MOST = 3.0  # deviations of noise, for what is said to be the most: counts that stood out are too large on average
 _SURELY = 2.0  # deviations of noise: what numbers that were not seen stand out by
@@ -227,6 +228,20 @@ class PrivateDraft:
                 )
             least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
             lines.append(f"NOT LISTED of {name!r}: values of fewer than about {least:,} records")
+        if filled := [
+            f"{middle_in_words(c)} in {name!r}"
+            for name, c in self.columns.items()
+            if isinstance(c, Numeric) and c.missing == "midpoint"
+        ]:
+            more = (
+                f" and {len(filled) - _FILLED:,} more, as the middle of their bounds"
+                if len(filled) > _FILLED
+                else ""
+            )
+            lines.append(
+                f"NO GAPS WERE SEEN in these columns, and there may be some. An empty cell counts as {', '.join(filled[:_FILLED])}{more}; "
+                "`missing: impute` learns a mean instead"
+            )
         if self.target is not None:
             lines.append(
                 f"THE LABEL {label!r} is drafted for regression, since {len(self.classes)} of its values are common enough to be classes. "

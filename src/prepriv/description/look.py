@@ -192,7 +192,7 @@ class PrivateFrame:
             raise BadData(lacks("the table", missing, self.names, frame.columns))
         if self.n is not None and len(frame) != self.n:
             raise BadData(
-                f"the plan is for {self.n:,} records, and the table has another number; a quoted cell may hold line breaks: "
+                f"the plan is for {self.n:,} records, and the table has another number; a header line is not a record, and a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return frame

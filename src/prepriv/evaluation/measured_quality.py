@@ -57,7 +57,9 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             error_bound=bound,
             measures=plan.measures,
             warning=_fewer(made),
+            set_aside=made.whole is not None,
         )
+    fewer = _fewer(made)
     recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
     groups = [(name, _right(group)) for name, group in made.groups.items()]
     return Quality(
@@ -68,8 +70,21 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         tuple(_share(name, figure) for name, figure in groups if figure is not None),
         plan.by,
         measures=plan.measures,
-        warning=_fewer(made),
+        warning=fewer,
+        set_aside=made.whole is not None,
+        apart=None if fewer else _apart(rows),
     )
+
+
+def _apart(rows: Measured) -> str | None:
+    """The first figure that does not depend on how common a class is and lies above chance, with its interval; None: none does."""
+    chance = {"balanced accuracy": 1 / max(len(rows.plan.domain.classes), 2), "AUC": 0.5}
+    for name, least in chance.items():
+        figure = rows.figures.get(name)
+        if figure is not None and figure.low is not None and figure.low > least:
+            _, value, interval, *_ = figure.cells
+            return f"{name} {value}, {interval}"
+    return None
 
 
 def _fewer(made: PrivateEvaluation) -> str | None:

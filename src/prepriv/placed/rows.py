@@ -254,7 +254,7 @@ class PrivateTable:
             table, targets = encode_stream(stream, domain, *self._label, keep=keep, spool=self.spool)
         if self.counted and table.n != self.n:
             raise BadData(
-                f"the plan is for {self.n:,} {self.what}, and the table has another number; a quoted cell may hold line breaks: "
+                f"the plan is for {self.n:,} {self.what}, and the table has another number; a header line is not a record, and a quoted cell may hold line breaks: "
                 "count records, not lines"
             )
         return table, targets

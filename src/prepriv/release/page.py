@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from prepriv._text import printable
 from prepriv._version import own_version
-from prepriv.columns import Categorical, Column, Numeric, bounds_in_words
+from prepriv.columns import Categorical, Column, Numeric, bounds_in_words, middle_in_words
 from prepriv.domain import Domain
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.in_words import AMOUNT, attacker, rounded_amounts
@@ -120,24 +120,25 @@ def _claim(report: Report) -> str:
     )
 
 
-def _columns(domain: Domain) -> list[tuple[str, str, str]]:
-    """(name, kind, bounds or categories) of each declared column, and of the label."""
+def _columns(domain: Domain) -> list[tuple[str, str, str, str]]:
+    """(name, kind, bounds or categories, what an empty cell becomes) of each declared column, and of the label."""
     said = [(str(name), *_declared(column)) for name, column in [*domain.columns.items()][:_MOST_COLUMNS]]
     if not said:
         return []
     label = domain.label or "the label"
     if domain.target is not None:
-        return [*said, (label, "to predict: a number", _bounds(domain.target))]
-    return [*said, (label, "to predict: a class", _listed_values(domain.classes))]
+        return [*said, (label, "to predict: a number", _bounds(domain.target), "")]
+    return [*said, (label, "to predict: a class", _listed_values(domain.classes), "")]
 
 
-def _declared(column: Column) -> tuple[str, str]:
-    """(kind, bounds or categories)."""
+def _declared(column: Column) -> tuple[str, str, str]:
+    """(kind, bounds or categories, what an empty cell becomes)."""
     if isinstance(column, Numeric):
-        return column.written, _bounds(column)
+        empty = "is imputed" if column.missing == "impute" else f"counts as {middle_in_words(column)}"
+        return column.written, _bounds(column), empty
     if isinstance(column, Categorical):
-        return "category", _listed_values(column.categories)
-    return "text", f"{column.features:,} numbers"
+        return "category", _listed_values(column.categories), "a category of its own"
+    return "text", f"{column.features:,} numbers", "all zeros"
 
 
 def _bounds(column: Numeric) -> str:

@@ -88,6 +88,10 @@ class Quality:
         What was measured, by the names of `--measure`.
     warning : str, optional
         What makes the numbers doubtful: a sentence.
+    set_aside : bool
+        Whether the training set these rows aside (`--holdout`).
+    apart : str, optional
+        Balanced accuracy or AUC with its interval, where that lies above chance. None: nothing shows that it tells classes apart.
 
     Examples
     --------
@@ -112,6 +116,8 @@ class Quality:
     error_bound: float | None = None
     measures: tuple[str, ...] = ()
     warning: str | None = None
+    set_aside: bool = False
+    apart: str | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
@@ -213,10 +219,12 @@ class Quality:
             yield f"Of 100 records that are truly {_named(share)}, it recognises {share}."
         unknown = [_named(s) for s in self.recalls if s.value is None]
         if unknown:
-            yield (
-                f"Too few records beside the noise to say how often it recognises {', '.join(unknown[:_MOST])}. A larger holdout that measures "
-                "nothing else knows more: `--holdout 0.4 --measure confusion`."
+            more = (
+                "A larger holdout that measures nothing else knows more: `--holdout 0.4 --measure confusion`."
+                if self.set_aside
+                else "More test rows, or a larger ε, with nothing else measured know more: `--measure confusion`."
             )
+            yield f"Too few records beside the noise to say how often it recognises {', '.join(unknown[:_MOST])}. {more}"
         if not self.of_number and not self.recalls:
             yield "How well it recognises each class was not measured: `--measure confusion` does."
         if self.of_number:
@@ -265,7 +273,8 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
             )
         else:
             yield (
-                "Measure the model before anyone relies on it: `--holdout 0.2` when it is trained, or "
+                f"{'Unless a score stands elsewhere, measure' if found is None else 'Measure'} the model before anyone relies on it: "
+                "`--holdout 0.2` when it is trained, or "
                 "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
             )
     if weak:
@@ -279,7 +288,13 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
     unproven = found.right is not None and not weighed and not found.beats_the_commonest
     if unproven:
         most = "the commonest class" if found.commonest is None else _named(found.commonest)
-        yield f"It is not known to be better than always predicting {most}: do not use it for decisions."
+        if found.apart is None:
+            yield f"It is not known to be better than always predicting {most}: do not use it for decisions."
+        else:
+            yield (
+                f"In accuracy it is not known to be better than always predicting {most}. It does tell the classes apart "
+                f"({found.apart}): weigh the classes or use the probabilities."
+            )
     if not weighed and (worth_nothing or found.asks_for_more):
         yield (
             'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '

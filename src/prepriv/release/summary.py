@@ -82,7 +82,8 @@ class ReportSummary:
         said = decision_in_words(plan.class_weight, plan.domain.classes)
         good = (
             (
-                "How good it is was not measured in this run. What `evaluate` measures later has a page of its own.",
+                "No score stands here. If the training set rows aside (`--holdout`), the report.html that it wrote holds the score. "
+                "What `evaluate` measures later has a page of its own.",
             )
             if found is None
             else tuple(found.good())

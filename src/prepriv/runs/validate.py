@@ -86,10 +86,21 @@ class Validation:
         """(column, declared, found, and the count of each of FAULTS), as texts, without any value of a record."""
         return [(c.name, c.declared, c.found, *map(str, c.faults)) for c in self.all]
 
+    @property
+    def filled(self) -> tuple[str, ...]:
+        """What the empty cells of each column become where no step fills them: sentences."""
+        return tuple(
+            f"{cells:,} cell{'s' if cells > 1 else ''} of {c.name!r} without a number become{'' if cells > 1 else 's'} {c.becomes}, "
+            "the middle of its bounds. `missing: impute` fills them by a private mean: write it if you knew of gaps without this count"
+            for c in self.columns
+            if c.becomes and (cells := c.faults[0] + c.faults[1])
+        )
+
     def __str__(self) -> str:
         table = [("column", "declared", "found", *FAULTS), *self.lines]
         widths = [max(map(len, column)) for column in zip(*table)]
         said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+        said += self.filled
         said += [
             f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
             for step, what, good in self.conditions or ()

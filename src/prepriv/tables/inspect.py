@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from prepriv.columns import Column, Numeric, Text, bounds_in_words
+from prepriv.columns import Column, Numeric, Text, bounds_in_words, middle_in_words
 from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers_in
@@ -31,7 +31,7 @@ class Counted:
 
     found: the type its container gives it. faults: how many cells are of each of FAULTS: empty; a text that is not a
     number; a number outside the bounds (as an infinite one is); a category or label that is not declared. unmatched:
-    the most frequent texts that are read as nothing or as other, with their counts. counts: of each declared class.
+    the most frequent texts that are read as nothing or as other, with their counts. counts: of each declared class. becomes: what an empty cell of a number is filled with, if it is not imputed.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Counted:
     faults: tuple[int, int, int, int]
     unmatched: tuple[tuple[str, int], ...] = ()
     counts: tuple[tuple[Hashable, int], ...] = ()
+    becomes: str = ""
 
 
 def counted_columns(data: Any, domain: Domain) -> list[Counted]:
@@ -87,7 +88,15 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
     low, high = (kind.low, kind.high) if kind is not None else (-math.inf, math.inf)
     outside = (values < low) | (values > high) | np.isinf(values)
     said = bounds_in_words(kind) if kind is not None else "a number"
-    return Counted(name, said, _type(column), (empty - bad, bad, int(outside.sum()), 0), _most(tally))
+    becomes = middle_in_words(kind) if kind is not None and kind.missing == "midpoint" else ""
+    return Counted(
+        name,
+        said,
+        _type(column),
+        (empty - bad, bad, int(outside.sum()), 0),
+        _most(tally),
+        becomes=becomes,
+    )
 
 
 def _tally(column: Any) -> dict[str, int]:

@@ -159,12 +159,23 @@ def lacks(table: object, name: str, wanted: Sequence[str], have: Sequence[str]) 
 
 
 def there_is(name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
-    """What a table has in place of a missing column: the closest name, if that may be told, and otherwise how many columns. A number is
-    never told: where a file has no header line, cells of its first record can be among the declared names, if these are numbers.
+    """What a table has in place of a missing column: the closest name, or those that are not declared, if they may be told, and otherwise how
+    many columns. A number is never told: where a file has no header line, cells of its first record can be among the declared names, if these
+    are numbers.
     """
     others = [other for other in have if other not in wanted and not _is_cell(str(other))]
     near = closest(name, others) if _is_header(wanted, have) else _spelled_alike(name, others)
-    return f"{names_of(have)}; {_FOUND}" if near is None else f"the closest name there is {near!r}"
+    if near is not None:
+        return f"the closest name there is {near!r}"
+    return not_declared(others) if surely_names(wanted, have) else f"{names_of(have)}; {_FOUND}"
+
+
+def not_declared(names: Sequence[str]) -> str:
+    """The names of a header line that are not declared, in a sentence: where none is close to a missing one."""
+    if not names:
+        return "all the columns that it has are declared"
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"no name there is close (not declared: {', '.join(map(repr, names[:_LISTED]))}{more})"
 
 
 def no_label(label: str, have: Sequence[str]) -> str:
@@ -203,6 +214,17 @@ def _spelled_alike(name: str, have: Sequence[str]) -> str | None:
     )
 
 
+def surely_names(wanted: Sequence[str], have: Sequence[str]) -> bool:
+    """Whether names that are not declared may be listed: besides what lets the closest one be told, two declared names are there, and nothing
+    that looks like a cell. A record has a number almost always.
+    """
+    return (
+        _is_header(wanted, have)
+        and len({*wanted} & {*have}) > 1
+        and not any(_is_cell(str(name)) for name in have)
+    )
+
+
 def _is_header(wanted: Sequence[str], have: Sequence[str]) -> bool:
     """Whether half of the declared names that are not numbers are there: then the others are names, too. Where a file has no header line,
     they are cells of its first record.
@@ -213,7 +235,8 @@ def _is_header(wanted: Sequence[str], have: Sequence[str]) -> bool:
 
 _COMPARED = 2000  # names; to compare takes some microseconds each
 _ALIKE = 0.7  # of two names, from 0 to 1, as difflib counts
-_FOUND = "`prepriv validate` tells the curator which column is closest"
+_LISTED = 10  # names, where none is close
+_FOUND = "`prepriv validate` tells the curator whether one is close"
 
 
 def names_of(have: Sequence[str]) -> str:
