@@ -128,6 +128,7 @@ TALK = {
         "description/describe.py",  # the same, before the charge
         "description/draft.py",  # of a ledger that could not be written once a draft was paid for
         "plans/plan.py",  # the same
+        "plans/decision.py",  # of a loss and of declared weights
     ),
 }
 
