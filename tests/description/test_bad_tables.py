@@ -89,6 +89,7 @@ def test_no_cell_decides_a_line(here, capsys, model, kind):
         "LEFT OUT ",
         "NOT LISTED of ",
         "LOOK AT ",
+        "NO GAPS WERE SEEN in these columns",
         "TO BE COMPLETED: ",
         "Free edits in the file: ",
     )
