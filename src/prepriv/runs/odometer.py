@@ -261,8 +261,8 @@ def spent(delta: float = 1e-5) -> Spent:
 
     - The odometer cannot tell whose rows a fit read. Every fit counts in full, even on a part of the rows.
     - *Which* rows a fit reads must not depend on a record. Otherwise the sum can be too small. Under replace-one
-    KFold's parts
-      depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label (docs/scikit-learn.md).
+      KFold's parts depend on n alone; StratifiedKFold's (`cv=5` of a classifier) depend on every label
+      (docs/scikit-learn.md).
     - Other processes are not seen: a grid search with n_jobs fits in joblib's workers. A ledger sees them all.
     - It is a sum for settings that were fixed beforehand. For settings chosen after seeing what earlier fits released,
       a cap fixed beforehand is what holds: that of a ledger (docs/proofs/ledger.md).
