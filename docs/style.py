@@ -74,7 +74,7 @@ WORDS = {
     r"(?<!-)(?<!which\s)\bone an? (?:feature|record|row|column|unit|step|class|person|cell|point|group)\b": "one per",
     r"\b(?:has|have|had) not (?:the|a|one|been a)\b": "does not have",
     r"\b(?:tells?|told|telling) of\b": "reveals; says about",
-    r"\bthe word of who": "on trust from whoever",
+    r"\bthe word of who": "not verified, stated by",
     r"(?:^|[:;,.] )who (?:knows|sees|has|holds|wants|needs) \w+[^.;:,]{0,30} (?:knows|sees|has|can)\b": "whoever",
     r"\bnot to be (?:checked|seen|found|known|had)\b": "cannot be",
     r"`?--[\w-]+`? is of\b": "belongs to; goes with",

@@ -77,7 +77,7 @@ def test_changed_data_are_found_out(fitted, tmp_path, was, becomes):
 
 
 def test_what_follows_from_no_model_is_named_as_unchecked(fitted, tmp_path, capsys):
-    """What was measured on a public table is taken on trust from whoever ran it; its page is checked around it."""
+    """What was measured on a public table is not verified; its page is checked around it."""
     folder, clf = fitted
     told = Evaluation(10, 0.5, 0.6, "my <table>", ((0.5, 0.4), (1.0, 0.5)))
     made = Report.of(clf.plan_, private=True, evaluation=told, measured=clf.evaluation_, model=clf.model_)
@@ -85,7 +85,8 @@ def test_what_follows_from_no_model_is_named_as_unchecked(fitted, tmp_path, caps
     assert run(["report", str(folder / "model"), "--verify", str(page)]) == 0
     out = capsys.readouterr().out
     assert (
-        "taken on trust from whoever ran it: what is said about my <table>" in out and "noisy counts" in out
+        "not verified, stated by the report alone: what is said about my <table>" in out
+        and "noisy counts" in out
     )
     page.write_text(page.read_text(encoding="utf-8").replace("50.00 %", "99.00 %"), encoding="utf-8")
     assert run(["report", str(folder / "model"), "--verify", str(page)]) == 1

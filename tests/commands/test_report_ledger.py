@@ -49,7 +49,7 @@ def test_a_model_that_was_paid_for(paid, capsys):
     for name in "ab":
         assert run(["report", str(folder / name), "--ledger", str(folder / "L.db")]) == 0
         out = capsys.readouterr().out
-        assert "charged: the ledger is sound" in out and "taken on trust" not in out
+        assert "charged: the ledger is sound" in out and "not verified" not in out
 
 
 def forged(folder, name, receipt):
@@ -519,7 +519,7 @@ def test_verified_says_what_is_taken_on_trust_without_a_ledger(measured, capsys)
     line = ["report", str(measured / "m"), "--verify", str(measured / "page.html")]
     assert run(line) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "taken on trust without a ledger: the name and the cap of the data set" in out
+    assert "not verified without a ledger: the name and the cap of the data set" in out
     assert "that nothing was drafted" in out and "who declared" not in out
     assert run([*line, "--ledger", str(measured / "L.db")]) == 0
     assert "without a ledger" not in capsys.readouterr().out

@@ -176,7 +176,7 @@ def _check_charge(place: str, released: Model, file: Path, page: Report | None) 
     for line in told:
         console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
-        console.print(f"taken on trust from whoever ran it: {line}", soft_wrap=True)
+        console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
     return asked
 
 
@@ -191,14 +191,14 @@ def _ask_before(asked: list[str], *, as_json: bool) -> None:
 
 
 def _on_trust(page: Report) -> str:
-    """What a page states, and whoever made its model could have written: only a ledger holds it, too."""
+    """What a page states that a ledger alone can verify: an edited model states it, too."""
     domain, receipt = page.plan.domain, page.receipt
     said = [] if receipt is None else ["the name and the cap of the data set", "what was charged in all"]
     said += [] if domain.declared_by is None else ["who declared the bounds"]
     said += ["what was drafted" if domain.drafts else "that nothing was drafted from the data"]
     shows = "no ledger was charged that could show it" if receipt is None else "`--ledger` checks it"
     *more, last = said
-    return f"taken on trust without a ledger: {', '.join(more)}{' and ' if more else ''}{last}; {shows}"
+    return f"not verified without a ledger: {', '.join(more)}{' and ' if more else ''}{last}; {shows}"
 
 
 def _sha256(file: Path) -> str:
@@ -243,7 +243,7 @@ def report(
         if ledger is None:
             console.print(_on_trust(anew), soft_wrap=True)
         for line in unchecked:
-            console.print(f"taken on trust from whoever ran it: {line}", soft_wrap=True)
+            console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
         if anew.measured is None and anew.evaluation is None and ledger is None:
             console.print(
                 "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",

@@ -502,6 +502,11 @@ class LeastSquares(Loss):
         return radius**2 * UP
 
 
+def is_likelihood(loss: Loss) -> bool:
+    """Whether a loss is a log-likelihood: then scores have a link to probabilities."""
+    return isinstance(loss, Logistic | Softmax)
+
+
 def _reach(radius: float, weight_norm: float) -> float:
     """κ = B·R, the largest score; ValueError unless 0 ≤ R < ∞ and 0 ≤ B ≤ ∞."""
     if not 0.0 <= radius < math.inf:

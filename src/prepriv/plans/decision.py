@@ -14,7 +14,7 @@ from prepriv._arguments import number, shown
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.domain import Domain
-from prepriv.learners.losses import Logistic, Softmax
+from prepriv.learners.losses import is_likelihood
 from prepriv.payment import Budget
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.class_counts import ClassCounts
@@ -25,8 +25,8 @@ COUNT_SHARE = 0.01  # of the budget: the noise of a count is then 7 / s of the r
 
 
 def warn_without_probabilities(learner: Any) -> None:
-    """Warn where weights are to multiply what is not a probability: the loss is not a log-likelihood, so that scores have no link."""
-    if not isinstance(learner.loss, Logistic | Softmax):
+    """Warn where weights are to multiply what is not a probability."""
+    if not is_likelihood(learner.loss):
         warnings.warn(
             f"class_weight and threshold weigh probabilities, and those of the loss {learner.loss.name} are not calibrated: a rare class is "
             "predicted too often or too rarely. Take Logistic or Softmax, the recipe's losses",

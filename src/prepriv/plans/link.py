@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
-from prepriv.learners.losses import Logistic, Softmax
+from prepriv.learners.losses import is_likelihood
 from prepriv.plans.plan import Plan
 
 
@@ -57,7 +57,7 @@ class Link:
     def of(plan: Plan) -> Link | None:
         """The link that a plan gives; None: its loss is not a log-likelihood."""
         learner = plan.learner
-        if not isinstance(learner.loss, Logistic | Softmax):
+        if not is_likelihood(learner.loss):
             return None
         shrink = math.sqrt(1 / (1 + little(len(plan.domain.classes)) / plan.signal))
         return Link(learner.clip(plan.space.radius), learner.bias, shrink)

@@ -4,8 +4,8 @@
 `ways_out` tries all choices together.
 
 The currency of `prices` is noise: how many times larger the noise of training becomes, at the same (epsilon, delta),
-than if the step cost nothing; and what epsilon the pipeline would really have had if that had been ignored: an
-account of all that would run, by the learner's own composition.
+than if the step cost nothing; and the epsilon of all that would run if that noise were left out of the training, by
+the learner's own composition.
 """
 
 from __future__ import annotations

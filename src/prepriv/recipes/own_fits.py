@@ -83,17 +83,12 @@ class OwnPart:
 
 @dataclass(frozen=True)
 class OwnChain:
-    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share. noise: of the directions of a
-    PCA among them, over the variance of one; 0 without a PCA."""
+    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share. lost: whether the directions
+    of one of them are little but noise."""
 
     steps: tuple[Step, ...]
     rough: tuple[str, ...]
-    noise: float
-
-    @property
-    def lost(self) -> bool:
-        """Whether the directions of a PCA are little but noise."""
-        return self.noise > _LOST
+    lost: bool
 
 
 @dataclass(frozen=True)
@@ -127,7 +122,7 @@ class OwnFits:
 
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
         """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
-        made, coarse, turned = list[Step](), list[str](), 0.0
+        made, coarse, lost = list[Step](), list[str](), False
         for template in self.templates:
             *_, space = (domain.space, *(after for _, _, after in walk(made, domain.space)))
             if missing is not None and isinstance(template, MeanImputer):
@@ -138,8 +133,8 @@ class OwnFits:
             wanted, most = _WANTED.get(type(step), (math.inf, 0.0))
             if most > 0.05 and noise > _COARSE * wanted:
                 coarse.append(step.name)
-            turned = max(turned, noise) if isinstance(step, PCA) else turned
-        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)), turned)
+            lost = lost or (step.directions is not None and noise > _LOST)
+        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)), lost)
 
 
 def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> tuple[Step, float]:

@@ -271,7 +271,7 @@ def _cost(price: Price) -> str:
         noise = "training needs no more noise"
     if price.epsilon is None or not math.isfinite(price.epsilon):
         return noise
-    return f"{noise}. If it were ignored, the pipeline would really have ε = {up(price.epsilon, 4)}"
+    return f"{noise}. If that noise were left out, all that runs would have ε = {up(price.epsilon, 4)}"
 
 
 def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
