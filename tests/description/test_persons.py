@@ -110,6 +110,15 @@ def test_names_alone_say_whose_row_it_may_be():
     assert may_say_whose(["patient_id", "Customer No", "e-mail", "paid", "identity", "rapid", "x"]) == [
         "patient_id", "Customer No", "e-mail",
     ]  # fmt: skip
+    assert may_say_whose(["patient", "device2", "user_hash", "account number"]) == [
+        "patient", "device2", "user_hash", "account number",
+    ]  # fmt: skip
+    assert (
+        may_say_whose(
+            ["patient_class", "phone_service", "device_protection", "account_balance", "customer_segment"]
+        )
+        == []
+    )
 
 
 def test_the_job_of_a_person(tmp_path, monkeypatch, capsys):

@@ -5,23 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_WORDS = frozenset(
+_IDS = frozenset(["id", "ids", "uid", "uuid", "guid", "pid", "ssn", "mrn", "nhs", "iban", "imei"])
+_WHO = frozenset(
     [
-        "id",
-        "ids",
-        "uid",
-        "uuid",
-        "guid",
-        "pid",
-        "ssn",
-        "mrn",
-        "nhs",
-        "email",
-        "mail",
-        "phone",
-        "mobile",
-        "iban",
-        "imei",
         "patient",
         "person",
         "user",
@@ -42,18 +28,32 @@ _WORDS = frozenset(
         "driver",
         "borrower",
         "policyholder",
+        "email",
+        "mail",
+        "phone",
+        "mobile",
     ]
 )
+_NAMED = frozenset(["no", "nr", "num", "number", "key", "code", "name", "hash", "ref"])
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def may_say_whose(names: Iterable[str]) -> list[str]:
     """The columns whose name suggests that they say whose row it is, in order.
 
-    >>> may_say_whose(["age", "patient_id", "userName", "ID", "width", "paid"])
+    A kind of person or thing counts where nothing is said of it: `customer` and `customer_no`, not `customer_segment`.
+
+    >>> may_say_whose(["age", "patient_id", "userName", "ID", "width", "paid", "patient_class"])
     ['patient_id', 'userName', 'ID']
     """
-    return [name for name in names if _WORDS & {part.lower() for part in _PART.findall(name)}]
+    return [name for name in names if _says_whose([part.lower() for part in _PART.findall(name)])]
+
+
+def _says_whose(parts: list[str]) -> bool:
+    if _IDS & set(parts):
+        return True
+    after = [*parts[1:], "no"]
+    return any(a in _WHO and (b in _NAMED or b.isdigit()) for a, b in zip(parts, after, strict=True))
 
 
 def one_row_one_person(names: Iterable[str]) -> str:
