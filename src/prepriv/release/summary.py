@@ -201,9 +201,9 @@ def _origin(domain: Domain) -> Iterator[str]:
         declared = all(drafted.declared_label for drafted in domain.drafts)
         what = "Columns and bounds" if declared else "Columns, bounds and classes"
         yield f"{what} were drafted privately from the table itself, which the claim covers."
+        yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
         if declared:
             yield "The classes of the label were declared, and the draft spent nothing on them."
-        yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
     else:
         yield (
             f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
