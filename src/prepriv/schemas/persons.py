@@ -41,7 +41,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 def may_say_whose(names: Iterable[str]) -> list[str]:
     """The columns whose name suggests that they say whose row it is, in order.
 
-    A kind of person or thing counts where nothing is said of it: `customer` and `customer_no`, not `customer_segment`.
+    A kind of person or thing counts only without another noun after it: `customer` and `customer_no`, not `customer_segment`.
 
     >>> may_say_whose(["age", "patient_id", "userName", "ID", "width", "paid", "patient_class"])
     ['patient_id', 'userName', 'ID']
