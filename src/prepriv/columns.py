@@ -153,8 +153,10 @@ class Categorical:
     Parameters
     ----------
     categories : sequence of str
-        The values a cell can have. Any other cell becomes "other", and an empty cell becomes "missing". These two
-        categories are always there.
+        The values a cell can have. Any other cell becomes "other". A cell that is empty or says NA, null, none, nan,
+        ? or missing, in any case, becomes "missing", unless you declare that word: with "none" among the categories,
+        "none" is a category. Libraries read NA, null and None as empty cells, so declaring one of these declares the
+        empty cells, too. "other" and "missing" are always there.
 
     Raises
     ------

@@ -47,6 +47,7 @@ QUESTIONS = (
     *("count by sex", "count by town", "sum(pay)", "mean(pay)", "variance(age)", "deviation(age)", "missing(age)"),
     *("mean(pay) by sex", "sum(pay) by job", "mean(age) by town", "missing(age) by sex", "covariance(age, pay)"),
     *("covariance(pay, age) by sex", "histogram(job)", "histogram(age, 5)", "histogram(job) by sex"),
+    *("share(job)", "share(job) by sex", "share(sex) by town"),
     *("crosstab(sex, job)", "median(age)", "quantile(pay, 0.9) by sex", "minimum(pay)", "maximum(age) by sex"),
 )  # fmt: skip
 
@@ -229,6 +230,9 @@ def test_without_noise_every_answer_is_the_number():
     assert (
         found["histogram(job) by sex"]["f"]["clerk"].value == found["crosstab(sex, job)"]["f"]["clerk"].value
     )
+    of_sex = pd.crosstab(t.sex, t.job, normalize="index")
+    assert found["share(job) by sex"]["m"]["smith"].value == pytest.approx(of_sex.loc["m", "smith"], rel=1e-4)
+    assert found["share(job)"]["diver"].value == pytest.approx((t.job == "diver").mean(), rel=1e-4)
     assert [round(e.value) for e in found["histogram(age, 5)"].counts] == [
         ((t.age >= 20 * k) & (t.age < 20 * (k + 1) + (k == 4))).sum() for k in range(5)
     ]
@@ -299,7 +303,8 @@ def test_units_count_once_each():
         (["mean"], "asked of 1 column"),
         (["mean(pay, age)"], "asked of 1 column"),
         (["mean(nobody)"], "'nobody' is asked about, but the schema does not declare it"),
-        (["mean(job)"], "asked of numeric columns"),
+        (["mean(job)"], "share(job)"),
+        (["share(age)"], "asked of categorical columns"),
         (["crosstab(job, pay)"], "asked of categorical columns"),
         (["histogram(town)"], "numeric or categorical"),
         (["mean(pay) by age"], "by is a categorical column"),

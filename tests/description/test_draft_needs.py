@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -227,8 +228,23 @@ def test_a_claim_says_that_classes_were_declared():
 
 @pytest.mark.parametrize("classes", [["yes"], ["a", "a"], ["1", "1.0"], "yes,no", ["a", "?"], ["a", ""], []])
 def test_classes_that_cannot_be_are_refused_before_the_charge(classes):
-    with pytest.raises(ValueError, match="two or more different names"):
+    with pytest.raises(ValueError, match=r"two or more different names|read as a gap"):
         plan_draft(["a", "y"], label="y", n=N, epsilon=1.0, delta=1e-6, classes=classes)
+
+
+def test_none_is_a_category_where_it_is_common_and_may_be_a_class():
+    """A belt that is "none" is an answer; it was read as a gap, and 29 % of a table were left out."""
+    rng, n = np.random.default_rng(0), 20_000
+    belt = np.where(rng.random(n) < 0.3, "none", "belted")
+    table = pd.DataFrame({"belt": belt, "hurt": np.where(rng.random(n) < 0.9, "none", "dead")})
+    domain = prepriv.Domain.draft(table, label="hurt", epsilon=1.0)
+    assert domain.columns["belt"].categories == ("belted", "none") and domain.classes == ("dead", "none")
+    given = prepriv.Domain.draft(table, label="hurt", epsilon=1.0, classes=["none", "dead"])
+    assert given.classes == ("dead", "none")
+    undeclared = prepriv.Domain({"belt": prepriv.Categorical(["belted"])}, ["dead", "hurt"], label="hurt")
+    found = prepriv.validate(undeclared, table[["belt"]], table["hurt"])
+    assert found.columns[0].words == (("none", int((belt == "none").sum())),)
+    assert [line.split("'")[1] for line in found.gap_words] == ["belt", "hurt"]
 
 
 def test_a_few_records_are_refused_with_declared_classes_too():

@@ -44,6 +44,7 @@ from prepriv.description.estimates import (
     moment_rows,
     pair_rows,
     quantile_interval,
+    share_of,
 )
 from prepriv.description.questions import Histogram
 from prepriv.mechanisms.histogram import private_histogram
@@ -92,6 +93,9 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
     asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
     if piece is None:
         return 0.0, "number"
+    if question.kind == "share":
+        known = question.by is None and n_is_public(plan.look.adjacency)
+        return (SURE * asker.count_noise(piece) / plan.look.n, "number") if known else None
     if piece[0] in ("counts", "bins"):
         return SURE * asker.count_noise(piece), "number"
     if piece[0] != "moments" or question.by is not None or question.kind not in ("mean", "sum"):
@@ -276,11 +280,16 @@ class Asker:
         piece = piece_of(q, self.plan.domain)
         assert piece is not None
         found = self.noisy[piece]
-        if q.kind in ("histogram", "crosstab") and piece[0] == "counts":
+        if q.kind in ("histogram", "share", "crosstab") and piece[0] == "counts":
             names = [self.groups(name).names for name in q.columns]
             in_order = q.columns if q.by is None else (q.by, *q.columns)
             turned = found.transpose([piece[1].index(name) for name in in_order])
-            return self._named(turned if q.by is None else turned[g], names, self.count_noise(piece))
+            counts, noise = turned if q.by is None else turned[g], self.count_noise(piece)
+            return (
+                self._shares(counts, names[0], noise, q)
+                if q.kind == "share"
+                else self._named(counts, names, noise)
+            )
         column = self.columns[q.columns[0]]
         assert isinstance(column, Numeric)
         if q.kind == "histogram":
@@ -310,6 +319,14 @@ class Asker:
         if len(names) == 1:
             return {name: _count(c, noise) for name, c in zip(names[0], counts)}
         return {name: self._named(c, names[1:], noise) for name, c in zip(names[0], counts)}
+
+    def _shares(self, counts: Floats, names: Sequence[str], noise: float, q: Asked) -> dict[str, Estimate]:
+        """Each count over the number of records, or over the counts of its group together."""
+        known = q.by is None and self.replaced
+        of, of_noise = (
+            (float(self.look.n), 0.0) if known else (float(counts.sum()), noise * math.sqrt(len(names)))
+        )
+        return {name: share_of(float(c), of, noise, of_noise) for name, c in zip(names, counts)}
 
     def _of_moments(self, q: Asked, g: int, total: Floats, piece: Piece, column: Numeric) -> Estimate:
         a, b, c = total.tolist()

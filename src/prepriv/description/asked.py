@@ -29,7 +29,7 @@ _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:\s+by\s+(.+))?", re.DOTALL)
 _NUMBERS = ("sum", "mean", "variance", "deviation", "missing")
 _ORDERED = {"minimum": 0.0, "median": 0.5, "maximum": 1.0}
 QUESTION_KINDS = (
-    *("count", *_NUMBERS, "covariance", "histogram", "crosstab"),
+    *("count", *_NUMBERS, "covariance", "histogram", "share", "crosstab"),
     *(*_ORDERED, "quantile"),
 )
 
@@ -47,7 +47,7 @@ class Asked:
     kind : str
         "count"; of a numeric column "sum", "mean", "variance", "deviation", "missing" (the share of gaps), "minimum",
         "median", "maximum", "quantile", "histogram"; of two of them "covariance"; of a categorical one "histogram" (how many
-        records have each value); of two of them "crosstab".
+        records have each value) and "share" (which part of the records has it); of two of them "crosstab".
     columns : tuple of str
         The names of the declared columns.
     by : str, optional
@@ -289,13 +289,14 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
         wanted: tuple[type, ...] = (Numeric,)
         if q.kind == "histogram":
             wanted = (Numeric, Categorical)
-        if q.kind == "crosstab":
+        if q.kind in ("share", "crosstab"):
             wanted = (Categorical,)
         if wrong := next(
             (name for name, kind in zip(q.columns, kinds) if not isinstance(kind, wanted)), None
         ):
             said = " or ".join({Numeric: "numeric", Categorical: "categorical"}[kind] for kind in wanted)
-            raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not")
+            instead = "" if Categorical in wanted else f': of a categorical column ask "share({wrong})"'
+            raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not{instead}")
         if q.by is not None and not isinstance(known[q.by], Categorical | Text):
             raise ValueError(f"by is a categorical column, or one of texts, which {shown(q.by)} is not")
         cells = math.prod(_most_groups(known[c]) for c in (*q.columns, q.by) if c is not None)
@@ -352,7 +353,7 @@ def piece_of(question: Asked, domain: Domain) -> Piece | None:
         return next(iter(asked_rows(question, domain)), None)
     if question.kind == "histogram" and isinstance(domain.columns[columns[0]], Numeric):
         return "bins", columns[0], question.bins, by
-    if question.kind in ("histogram", "crosstab"):
+    if question.kind in ("histogram", "share", "crosstab"):
         in_order = columns if by is None else (by, *columns)
         return "counts", tuple(sorted(in_order))  # one table, however it is turned
     if question.kind == "covariance":

@@ -44,7 +44,7 @@ from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.first_schema import MOST_CLASSES
 from prepriv.tables.cell import Cell, cell_of, text
 from prepriv.tables.column import DistinctCells, cells, numbers_of
-from prepriv.tables.encoding import MISSING_TEXT
+from prepriv.tables.encoding import SURELY_MISSING
 from prepriv.tables.readers import names_of, no_label, wrong_header
 from prepriv.tables.stream import as_stream
 from prepriv.tables.units import one_row_each
@@ -223,7 +223,7 @@ class PrivateDraft:
             if n_is_public(look.adjacency) and look.n - count > max(0.01 * look.n, noise):
                 lines.append(
                     f"LEFT OUT of {name!r}: the {'classes' if name == label else 'categories'} of about "
-                    f"{round(100 * (1 - count / look.n))} % of the {look.n:,} declared, which are rarer, or gaps"
+                    f"{round(100 * (1 - count / look.n))} % of the {look.n:,} declared, which are rarer, or gaps: cells that are empty or say NA, null, ? or missing"
                     + (f"; is --rows the number of {self.plan.unit!r}?" if self.plan.unit is not None else "")
                 )
             least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
@@ -352,6 +352,11 @@ def _declared_classes(classes: Sequence[str] | None) -> tuple[str, ...]:
         return ()
     several = isinstance(classes, Sequence) and not isinstance(classes, str)
     given = tuple(text(cell_of(one)) for one in classes) if several else ()
+    for one, said in zip(given, classes):
+        if one.lower() in SURELY_MISSING:
+            raise ValueError(
+                f"classes: a cell that says {shown(said)} is read as a gap. To make it a class, write the schema by hand"
+            )
     if len(given) < 2 or len({*given}) < len(given) or not all(map(is_name, given)):
         raise ValueError(
             f"classes must be two or more different names, as the label spells them, such as no,yes; got {shown(classes)}"
@@ -696,6 +701,6 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
 
 def is_name(name: str) -> bool:
     """Whether a cell can be a category at all: a rule for each cell by itself."""
-    if len(name) > LONGEST_NAME or name in (OTHER, MISSING) or name.lower() in MISSING_TEXT:
+    if len(name) > LONGEST_NAME or name in (OTHER, MISSING) or name.lower() in SURELY_MISSING:
         return False
     return name.isprintable() and printable(name) == name

@@ -96,11 +96,21 @@ class Validation:
             if c.becomes and (cells := c.faults[0] + c.faults[1])
         )
 
+    @property
+    def gap_words(self) -> tuple[str, ...]:
+        """Which words are read as gaps where a category or class may be meant: sentences."""
+        return tuple(
+            f"{count:,} cell{'s' if count > 1 else ''} of {c.name!r} say{'' if count > 1 else 's'} {word!r}, which is read as missing. If it "
+            f"is {'a class' if c is self.labels else 'a category'}, declare it"
+            for c in self.all
+            for word, count in c.words
+        )
+
     def __str__(self) -> str:
         table = [("column", "declared", "found", *FAULTS), *self.lines]
         widths = [max(map(len, column)) for column in zip(*table)]
         said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
-        said += self.filled
+        said += [*self.filled, *self.gap_words]
         said += [
             f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
             for step, what, good in self.conditions or ()

@@ -17,7 +17,7 @@ from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.schema import Schema
 from prepriv.tables.cell import Cell, text_of
 from prepriv.tables.column import cells
-from prepriv.tables.encoding import MISSING_TEXT
+from prepriv.tables.encoding import SURELY_MISSING
 from prepriv.tables.readers import names_of, no_label, wrong_header
 from prepriv.tables.written import number_written
 
@@ -82,7 +82,7 @@ def draft(table: Any, label: str | None, unit: str | None = None, rows_per_unit:
         if name == unit:
             continue
         codes, distinct = cells(frame[name])
-        used = [i for i, v in enumerate(distinct) if text_of(v).lower() not in MISSING_TEXT]
+        used = [i for i, v in enumerate(distinct) if text_of(v).lower() not in SURELY_MISSING]
         times = np.bincount(codes[codes >= 0], minlength=len(distinct))[used]
         values = [distinct[i] for i in used]
         if name == label:

@@ -45,6 +45,8 @@ __all__ = [
     "label_of",
 ]
 MISSING_TEXT = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "missing", "<na>", "nat"})
+SURELY_MISSING = MISSING_TEXT - {"none"}
+"""What a draft takes for a gap: "none" is an answer as often."""
 
 
 def _lookup(codes: NDArray[np.int64], table: NDArray[Any], empty: Any) -> NDArray[Any]:

@@ -32,6 +32,7 @@ class Counted:
     found: the type its container gives it. faults: how many cells are of each of FAULTS: empty; a text that is not a
     number; a number outside the bounds (as an infinite one is); a category or label that is not declared. unmatched:
     the most frequent texts that are read as nothing or as other, with their counts. counts: of each declared class. becomes: what an empty cell of a number is filled with, if it is not imputed.
+    words: the words for a gap that cells say and that are not declared, such as none, with their counts.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Counted:
     unmatched: tuple[tuple[str, int], ...] = ()
     counts: tuple[tuple[Hashable, int], ...] = ()
     becomes: str = ""
+    words: tuple[tuple[str, int], ...] = ()
 
 
 def counted_columns(data: Any, domain: Domain) -> list[Counted]:
@@ -62,10 +64,11 @@ def counted_labels(labels: Any, domain: Domain) -> Counted:
         return _counted(domain.label or "target", domain.target, column)
     tally = _tally(column)
     known = tuple((name, tally.pop(text_of(name), 0)) for name in domain.classes)
+    words = _gap_words(tally)
     missing = _gaps(tally)
     faults = (missing, 0, 0, sum(tally.values()))
     said = f"{len(domain.classes)} classes"
-    return Counted(domain.label or "labels", said, _type(column), faults, _most(tally), known)
+    return Counted(domain.label or "labels", said, _type(column), faults, _most(tally), known, words=words)
 
 
 def _counted(name: str, kind: Column | None, column: Any) -> Counted:
@@ -75,9 +78,11 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
     if kind is not None and not isinstance(kind, Numeric):
         for category in kind.categories:
             tally.pop(text_of(category), None)
+        words = _gap_words(tally)
         missing = _gaps(tally)
         said = f"{len(kind.categories)} categories"
-        return Counted(name, said, _type(column), (missing, 0, 0, sum(tally.values())), _most(tally))
+        faults = (missing, 0, 0, sum(tally.values()))
+        return Counted(name, said, _type(column), faults, _most(tally), words=words)
     written = "number" if kind is None else kind.written
     values = numbers_in(column, written)
     _gaps(tally)
@@ -108,6 +113,11 @@ def _tally(column: Any) -> dict[str, int]:
         if count:
             tally[text(cell)] = tally.get(text(cell), 0) + count
     return tally
+
+
+def _gap_words(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    """The texts of a tally that are read as gaps and may be meant as values, by frequency."""
+    return _most({said: n for said, n in tally.items() if said.lower() in MISSING_TEXT - {"", "nan"}})
 
 
 def _gaps(tally: dict[str, int]) -> int:
