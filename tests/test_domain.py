@@ -95,9 +95,11 @@ def test_a_mistake_of_type_is_a_sentence(build, sentence):
 )
 def test_labels_are_the_declared_classes_whatever_their_types(classes, kind):
     """As text, the class 3 of "no", "yes", 3 equalled no label of the data."""
-    labels = Domain.box(0, 1, 2, classes).labels
-    assert labels.dtype.kind == kind and labels.shape == (len(classes),)
-    assert all(a == b and (kind != "O" or type(a) is type(b)) for a, b in zip(labels, classes))
+    domain = Domain.box(0, 1, 2, classes)
+    labels = domain.labels
+    assert labels.dtype.kind == kind and {*domain.classes} == {*classes}
+    assert labels.shape == (len(classes),)
+    assert all(a == b and (kind != "O" or type(a) is type(b)) for a, b in zip(labels, domain.classes))
 
 
 def test_the_columns_of_a_domain_are_its_own_and_nobody_changes_them():

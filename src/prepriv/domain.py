@@ -55,6 +55,27 @@ def _check_target(target: Any, classes: tuple[Any, ...]) -> None:
         raise ValueError("a missing target counts as nothing and is not imputed: leave out missing=")
 
 
+class _Ordered(tuple[Hashable, ...]):
+    """Classes in the order of a model's outputs: ascending, unless an older file holds another, which `replace` keeps."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(classes: Any) -> _Ordered:
+        if isinstance(classes, _Ordered):
+            return classes
+        found = listed("classes", classes)
+        return _Ordered(found[k] for k in ascending(found))
+
+
+def ascending(classes: Sequence[Any]) -> list[int]:
+    """Positions of the classes in ascending order; as declared where they cannot be compared."""
+    try:
+        return sorted(range(len(classes)), key=classes.__getitem__)
+    except TypeError:
+        return list(range(len(classes)))
+
+
 def _bounds(what: str, values: float | Sequence[float], features: int) -> NDArray[np.float64]:
     try:
         found = numbers(what, values)
@@ -109,8 +130,9 @@ class Domain:
     columns : mapping of str to Numeric, Categorical or Text, default {}
         The columns that predict, in the order of the encoded matrix. Empty for a ball.
     classes : sequence of hashable, default ()
-        The label values, at least two, in the order of the model's outputs. Leave them out where `target` is
-        declared. Leave out classes and label where nothing has to be learned (`prepriv.ask`, `prepriv.describe`).
+        The label values, at least two. They are kept in ascending order, which is that of all outputs and of
+        `classes_`, whatever order you write. Leave them out where `target` is declared. Leave out classes and label
+        where nothing has to be learned (`prepriv.ask`, `prepriv.describe`).
     n : int, optional
         The declared number of records; with `unit`, of units. Under replace-one it is public by definition, and None
         takes it from the table. Under add-or-remove-one it must be declared, and it only normalises. Count the
@@ -197,7 +219,7 @@ class Domain:
                 f"columns must map names to Numeric, Categorical or Text; got {shown(self.columns)}"
             )
         object.__setattr__(self, "columns", Columns(self.columns))
-        object.__setattr__(self, "classes", listed("classes", self.classes))
+        object.__setattr__(self, "classes", _Ordered.of(self.classes))
         for name, column in self.columns.items():
             if not isinstance(name, str):
                 raise ValueError(
@@ -335,7 +357,7 @@ class Domain:
         columns = {
             f"x{j}": Numeric(float(lo), float(hi), missing) for j, (lo, hi) in enumerate(zip(lows, highs))
         }
-        return Domain(columns, listed("classes", classes), n, adjacency, target=target)
+        return Domain(columns, _Ordered.of(classes), n, adjacency, target=target)
 
     @staticmethod
     def images(
@@ -421,8 +443,8 @@ class Domain:
         True
         """
         features = integer("features", features)
-        classes, radius = listed("classes", classes), length("radius", radius)
-        return Domain({}, classes, n, adjacency, None, radius, features, target)
+        radius = length("radius", radius)
+        return Domain({}, _Ordered.of(classes), n, adjacency, None, radius, features, target)
 
     @staticmethod
     def draft(
@@ -744,7 +766,7 @@ class Domain:
         ball, target, unit = data.get("ball"), data.get("target"), data.get("unit")
         return Domain(
             columns,
-            tuple(data["classes"]),
+            _Ordered(listed("classes", data["classes"])),  # of weights and counts in the same file
             data.get("n"),
             check_adjacency(data["adjacency"]),
             data.get("label"),
@@ -789,7 +811,7 @@ def drafted_content(
     columns: Mapping[str, Column], classes: Sequence[Hashable], target: Numeric | None
 ) -> str:
     """The hash of columns and label, as a draft keeps it (`Drafted.content`)."""
-    learned = [text_of(value) for value in classes] if target is None else _target_in_json(target)
+    learned = sorted(text_of(value) for value in classes) if target is None else _target_in_json(target)
     return content_of(_columns_in_json(columns), learned)
 
 

@@ -18,14 +18,14 @@ from prepriv._arguments import shown
 from prepriv._callers import callers_level
 from prepriv._progress import progress_bar
 from prepriv.adjacency import n_is_public
-from prepriv.domain import Domain
+from prepriv.domain import Domain, ascending
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places
-from prepriv.plans.decision import ascending, decision, warn_without_probabilities
+from prepriv.plans.decision import decision, warn_without_probabilities
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
@@ -580,7 +580,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     Attributes
     ----------
     classes_ : array, (classes,)
-        The declared classes in sorted order, on which metrics and ensembles rely (`model_` keeps the declared order).
+        The declared classes in ascending order, on which metrics and ensembles rely. `model_` and whatever is exported from it
+        have the same order.
     n_features_in_ : int
         Number of declared columns.
     feature_names_in_ : array of str, (n_features_in_,)

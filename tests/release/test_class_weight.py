@@ -27,7 +27,9 @@ from prepriv.tables.encoding import encode
 RNG = np.random.default_rng(0)
 X = RNG.random((3000, 3))
 Y = np.where(X[:, 0] + 0.1 * RNG.normal(size=3000) > 0.9, "yes", "no")
-DOMAIN = prepriv.Domain.box(0, 1, 3, ["yes", "no"])  # not in ascending order
+DOMAIN = prepriv.Domain.from_json(  # of an earlier version: not in ascending order
+    prepriv.Domain.box(0, 1, 3, ["no", "yes"]).to_json() | {"classes": ["yes", "no"]}
+)
 
 
 def fitted(**options):

@@ -82,7 +82,7 @@ class PrivateEvaluation:
 
     @property
     def confusion(self) -> Floats:
-        """Noisy counts (true, predicted) in the declared order of the classes. Raises KeyError if not measured."""
+        """Noisy counts (true, predicted) in the order of the domain's classes. Raises KeyError if not measured."""
         return self.all_rows.confusion
 
     @property

@@ -1,6 +1,6 @@
 """A released model as an ONNX graph in double precision: raw rows in, labels and probabilities out. Needs `prepriv[onnx]`.
 
-Columns of `probabilities` are the classes in declared order, which the metadata name as JSON under "classes".
+Columns of `probabilities` are in the order of the domain's classes, which the metadata name as JSON under "classes".
 
 One input a declared column, (n, 1): double for numbers, text for categories, spelled as `onnx_rows` spells them. A model over
 numbers alone, or a ball, has one input "rows", (n, d). The maps cut and round as they do here, so that labels are the same.

@@ -14,10 +14,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from prepriv._arrays import Floats
 from prepriv.columns import Text
-from prepriv.domain import Domain
+from prepriv.domain import Domain, ascending
 from prepriv.integrations.linear import raw_units
 from prepriv.placed.rows import Mapped
-from prepriv.plans.decision import ascending
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.tables.encoding import encode

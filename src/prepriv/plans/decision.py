@@ -13,7 +13,7 @@ from typing import Any
 from prepriv._arguments import number, shown
 from prepriv._callers import callers_level
 from prepriv._text import printable
-from prepriv.domain import Domain
+from prepriv.domain import Domain, ascending
 from prepriv.learners.losses import is_likelihood
 from prepriv.payment import Budget
 from prepriv.preprocessing.base import Step
@@ -96,11 +96,3 @@ def decision_in_words(weights: Sequence[float], classes: Sequence[Any]) -> str |
     said = ", ".join(f"{names[k]} {weights[k]:.6g}" for k in order[:_NAMED])
     more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
     return f"Probabilities are weighed before the largest is predicted: {said}{more}."
-
-
-def ascending(classes: Sequence[Any]) -> list[int]:
-    """Positions of the classes in ascending order; as declared where they cannot be compared."""
-    try:
-        return sorted(range(len(classes)), key=classes.__getitem__)
-    except TypeError:
-        return list(range(len(classes)))

@@ -87,7 +87,7 @@ def coefficients(model: Model) -> Coefficients:
 
 
 def _scored(model: Model) -> tuple[Any, ...]:
-    """The class of each score; declared order."""
+    """The class of each score, in the order of the domain."""
     classes = tuple(model.domain.classes)
     return classes[1:] if model.weights.shape[1] == 1 else classes
 

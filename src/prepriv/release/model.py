@@ -147,6 +147,14 @@ class Model:
             + f"<p>{escape(printable(repr(self)))}</p>"
         )
 
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes in the order of the columns of probabilities, (classes,), which is ascending. Empty for a target.
+
+        A file that an earlier version wrote keeps the order that its domain declared.
+        """
+        return self.domain.labels
+
     def scores(self, data: Any) -> Floats:
         """Score raw rows.
 
@@ -172,8 +180,8 @@ class Model:
         Returns
         -------
         array, (n, classes)
-            The probabilities, in the declared order of the classes. The predicted class has the largest one, after it
-            is multiplied by `class_weight` if there is one.
+            The probabilities, in the order of `classes_`. The predicted class has the largest one, after it is
+            multiplied by `class_weight` if there is one.
 
         Raises
         ------
@@ -298,8 +306,7 @@ class Model:
     def to_onnx(self) -> Any:
         """The model as an `onnx.ModelProto` in double precision: raw rows in, labels and probabilities out.
 
-        Columns of probabilities are in the declared order of the classes, which the metadata list as JSON under
-        "classes". Inputs: `prepriv.integrations.onnx_model.onnx_rows`. NotExportable, a ValueError, for what cannot
+        Columns of probabilities are in the order of `classes_`, which the metadata list as JSON under "classes". Inputs: `prepriv.integrations.onnx_model.onnx_rows`. NotExportable, a ValueError, for what cannot
         be written as ONNX (hashed texts, third-party maps). ImportError without `prepriv[onnx]`.
         """
         from prepriv.integrations.onnx_model import to_onnx

@@ -6,7 +6,25 @@ from mutant import Mutant
 
 TEST = "tests/commands/test_paid_outputs.py"
 
+ORDER = "tests/release/test_order_of_classes.py"
+
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a saved model has its columns in declared order, its estimator in ascending order",
+        "our own: AUC .83 before a model was saved, .17 after",
+        "domain.py",
+        "        return _Ordered(found[k] for k in ascending(found))\n",
+        "        return _Ordered(found)\n",
+        (ORDER, "-k", "wherever"),
+    ),
+    Mutant(
+        "the classes of an earlier file are sorted, and its weights are not",
+        "train/serve skew: the class of a score",
+        "domain.py",
+        '            _Ordered(listed("classes", data["classes"])),',
+        '            tuple(data["classes"]),',
+        (ORDER, "-k", "earlier"),
+    ),
     Mutant(
         "two runs that pay for one file",
         "our own: two charges, one release",
