@@ -1,6 +1,6 @@
 """The shape of the code in numbers, now and at any commit: `python benchmarks/structure.py [COMMIT ...]`.
 
-Lines, functions of many parameters, type checks on steps, learners and payments outside their rooms, private names
+Lines, functions of many parameters, type checks on steps, learners and payments outside their modules, private names
 imported across packages, circles of imports, and the way of a table from `fit` to the model. For a commit its own code is run.
 """
 
@@ -220,7 +220,7 @@ def measure(source: Path) -> dict[str, str]:
         "lines without papers": str(sum(t.count("\n") for t in own.values())),
         "of them code: no docstring, comment or blank line": str(sum(map(code_lines, own.values()))),
         "functions of more than 6 parameters": str(len(many)),
-        "type checks outside their rooms": str(ladders),
+        "type checks outside their modules": str(ladders),
         "private names imported": str(private),
         "files in a circle of imports": str(sum(map(len, circles(graph)))),
         "files in the largest circle, imports in functions and for types too": str(

@@ -343,6 +343,26 @@ def test_weights_of_predictions_are_free_after_training_too(folder, capsys):
         assert run([*never, nothing]) == 2 and "weights of classes" in capsys.readouterr().err
 
 
+def test_a_key_stands_beside_each_prediction_where_it_is_asked_for(folder, capsys):
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    table = pd.read_csv("t.csv")
+    table.assign(key=[f"k{i}" for i in range(len(table))]).to_csv("keyed.csv", index=False)
+    made = ["predict", "run/model", "keyed.csv", "--keep", "key"]
+    for more in ([], ["--proba"]):
+        assert run([*made, *more, "--out", "p.csv"]) == 0
+        assert pd.read_csv("p.csv").key.tolist() == [f"k{i}" for i in range(len(table))]
+    assert (
+        run(["predict", "run/model", "keyed.csv", "--out", "p.csv"]) == 2
+    )  # one of its columns is not written by predict
+    capsys.readouterr()
+    assert run([*made, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["key"][:2] == ["k0", "k1"]
+    assert run(["predict", "run/model", "keyed.csv", "--keep", "kye"]) == 2
+    assert "'kye'" in capsys.readouterr().err
+    assert run(["predict", "run/model", "sqlite:///t.db"]) == 2
+    assert "a query" in capsys.readouterr().err
+
+
 def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):
     """They once replaced the table, a model that a ledger was charged for, and the ledger itself."""
     assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0

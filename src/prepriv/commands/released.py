@@ -8,7 +8,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
 from prepriv.schemas.declared_file import parse_yaml
-from prepriv.tables.readers import read_table
+from prepriv.tables.readers import column_names, names_of, read_table
 
 
 def predict(
@@ -48,28 +48,43 @@ def predict(
             help="Weights of the classes in these predictions, such as '{yes: 5}', in place of the model's. They are free, because no record is read."
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column of DATA to write beside each prediction, such as a key to join by. May be given more than once."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict labels of raw rows from the released model alone."""
+    """Predict labels of raw rows from the released model alone.
+
+    The claim of the model does not cover predictions of private rows: they say something about each row. Keep them where
+    the rows are kept.
+    """
     released = Model.load(model)
+    kept = list(keep or ())
     if out is None:
         check_standard_output()
     else:
-        _check_predictions(out, (data, artifact_file(model)))
+        _check_predictions(out, (data, artifact_file(model)), kept)
     if released.domain.target is not None and (proba or class_weight is not None):
         raise Stop(
             f"{'--proba' if proba else '--class-weight'}: this model predicts a number, and not a class"
         )
     if class_weight is not None:
         released = _weighed(released, class_weight)
-    rows = read_table(data, list(released.domain.columns) or None)
+    if "://" in str(data) or re.match(r"\w+:/", str(data)):
+        raise Stop(f"{data}: predict reads a CSV or Parquet file. Write the answer of a query to one")
+    _check_kept(kept, data, released)
+    rows = read_table(data, list(dict.fromkeys([*released.domain.columns, *kept])) or None)
+    beside = [[_text_of_cell(cell) for cell in rows[name].to_pylist()] for name in kept]
     if released.domain.target is not None:
         with private_data_open():
             numbers = [float(v) for v in released.predict(rows)]
         if as_json:
-            print_json({"prediction": numbers})
+            print_json({"prediction": numbers} | dict(zip(kept, beside)))
         if out is not None or not as_json:
-            _written(out, ["prediction"], [[repr(v)] for v in numbers])
+            _written(out, ["prediction", *kept], [[repr(v), *more] for v, *more in zip(numbers, *beside)])
         return
     with private_data_open():
         probabilities = released.predict_proba(rows)
@@ -77,19 +92,36 @@ def predict(
     proba = proba or released.class_weight is not None
     classes, decided = released.domain.classes, released.decided(probabilities)
     if as_json:
-        told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]}
+        told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]} | dict(zip(kept, beside))
         if proba:
             told["probabilities"] = {c: probabilities[:, i].tolist() for i, c in enumerate(classes)}
         print_json(told)
         if out is None:
             return
     labels = [csv_cell(c) for c in classes]
-    header = ["prediction", *(f"p({c})" for c in labels)] if proba else ["prediction"]
+    header = ["prediction", *(f"p({c})" for c in labels if proba), *kept]
     lines = (
-        [labels[int(k)], *(f"{v:.6f}" for v in p)] if proba else [labels[int(k)]]
-        for k, p in zip(decided, probabilities)
+        [labels[int(k)], *(f"{v:.6f}" for v in p if proba), *more]
+        for k, p, *more in zip(decided, probabilities, *beside)
     )
     _written(out, header, lines)
+
+
+def _check_kept(kept: Sequence[str], data: Path, model: Model) -> None:
+    if kept and not model.domain.columns:
+        raise Stop("--keep: this model reads rows without named columns")
+    for name in kept:
+        if name in ("prediction", "probabilities") or name.startswith("p("):
+            raise Stop(f"--keep: a column {name!r} would read like a prediction; rename it")
+        if name not in (have := column_names(data)):
+            raise Stop(f"--keep: {data} has no column {name!r}; {names_of(have)}")
+
+
+def _text_of_cell(cell: Any) -> str:
+    """A cell of a file as it is written again."""
+    if cell is None:
+        return ""
+    return csv_cell(cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell))
 
 
 def _weighed(model: Model, text: str) -> Model:
@@ -114,7 +146,7 @@ def _written(out: Path | None, header: list[str], lines: Any) -> None:
     console.print(f"wrote {out}")
 
 
-def _check_predictions(out: Path, read: Iterable[Path]) -> None:
+def _check_predictions(out: Path, read: Iterable[Path], kept: Sequence[str]) -> None:
     """Predictions replace earlier ones and nothing else: no table, no model, no ledger, nothing that is `read`."""
     if out.suffix.lower() in (".gz", ".parquet", ".tsv"):
         raise Stop(f"predictions are written as plain CSV: choose a name that ends in .csv, not {out.suffix}")
@@ -123,18 +155,20 @@ def _check_predictions(out: Path, read: Iterable[Path]) -> None:
         return
     if any(path.exists() and os.path.samefile(out, path) for path in read):
         raise Stop(f"{out} is read itself and is not overwritten; choose another --out")
-    if out.stat().st_size and not _are_predictions(out):
+    if out.stat().st_size and not _are_predictions(out, kept):
         raise Stop(
             f"{out} holds something other than predictions and is not overwritten; choose another --out"
         )
 
 
-def _are_predictions(path: Path) -> bool:
-    """Whether its header is one that `predict` writes, with no column of anybody else."""
+def _are_predictions(path: Path, kept: Sequence[str]) -> bool:
+    """Whether its header is one that `predict` writes with these columns kept, and no other."""
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         line = file.readline(2**16).replace("\0", "?")
     names = next(csv.reader([line]), [])
-    return names[:1] == ["prediction"] and all(re.fullmatch(r"p\(.*\)", name) for name in names[1:])
+    return names[:1] == ["prediction"] and all(
+        name in kept or re.fullmatch(r"p\(.*\)", name) for name in names[1:]
+    )
 
 
 def _write_csv(file: Any, header: list[str], lines: Any) -> None:

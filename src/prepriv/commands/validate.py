@@ -46,7 +46,8 @@ def validate(
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output."""
     declared = load(schema, drafts=True)
-    say_other_rows(declared, rows)
+    if not no_labels:
+        say_other_rows(declared, rows)
     wanted = [
         *declared.columns,
         *([] if no_labels else [declared.label.name]),
@@ -75,6 +76,7 @@ def validate(
             "rows": found.counted,
             "columns": cells,
             "filled": list(found.filled),
+            "gap_words": list(found.gap_words),
         }
         print_json(told | {"conditions": None if found.conditions is None else said})
     console.print(NOT_PRIVATE, style="bold red")
@@ -85,8 +87,14 @@ def validate(
         found.lines,
         range(3, 7),
     )
-    for line in found.filled:
+    for line in (*found.filled, *found.gap_words):
         console.print(line, soft_wrap=True)
+    if no_labels:
+        console.print(
+            "These counts are exact. Each cell that is counted here is read as its column declares: as missing, as other or as the nearest bound.",
+            soft_wrap=True,
+        )
+        return
     console.print(
         "These counts are exact. Edit bounds and categories only by what you know without the table: no record may decide an edit. "
         "Look here for names and formats that are wrong, before a charge.",

@@ -294,9 +294,13 @@ def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
     if not isinstance(by, str) or not isinstance(domain.columns.get(by), Categorical):
         named = [name for name, column in domain.columns.items() if isinstance(column, Categorical)]
         listed = f"one of {', '.join(map(shown, named[:20]))}" if named else "which this domain has none of"
-        raise ValueError(
-            f"by must be a declared categorical column, {listed}; got {shown(by)}; of another column declare groups"
+        numbers = isinstance(by, str) and by in domain.columns
+        way = (
+            "numbers have no groups: add a column of bands to the table"
+            if numbers
+            else "for a column that the model does not read declare groups"
         )
+        raise ValueError(f"by must be a declared categorical column, {listed}; got {shown(by)}; {way}")
     return ()
 
 
