@@ -25,8 +25,9 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.release.advice import to_do
 from prepriv.release.model import Model
-from prepriv.release.quality import Quality, to_do
+from prepriv.release.quality import Quality
 from prepriv.tables.encoding import encode, encode_targets
 
 RELEASES = ("absolute_error", "squared_error", "target", "squared_error_of_mean")

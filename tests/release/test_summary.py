@@ -29,7 +29,8 @@ from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.in_words import promise, right_guesses
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
-from prepriv.release.quality import Quality, Share, to_do
+from prepriv.release.advice import to_do
+from prepriv.release.quality import Quality, Share
 from prepriv.release.report import Errors, Evaluation
 from prepriv.release.summary import TITLES
 
@@ -142,6 +143,73 @@ def test_groups_are_named_the_worst_first():
     found = measured(counts, ("accuracy",), by="sex", domain=domain).quality
     fails = list(found.fails())
     assert '"f"' in fails[1] and "60" in fails[1] and '"m"' in fails[2] and "Too few" in fails[3]
+
+
+def test_groups_are_told_by_the_recall_of_the_rare_class_first():
+    """A weighed model was right for 97 of 100 women and 58 of 100 men, and missed nearly every dead woman: only the table said so."""
+    domain = Domain({"x": Numeric(0, 1), "sex": Categorical(["f", "m"])}, ["alive", "dead"])
+    of = {"f": [[1900, 2], [96, 2]], "m": [[1000, 900], [10, 90]]}
+    counts = {"confusion": [of["f"], of["m"], [[0, 0], [0, 0]], [[0, 0], [0, 0]]]}
+    made = measured(counts, ("confusion",), by="sex", domain=domain)
+    found = made.quality
+    assert found.rare == ("dead",) and found.below_the_commonest
+    ((_, recalls),) = found.group_recalls
+    f, m = recalls[:2]
+    assert f.value == made.groups["f"]["recall of dead"].value and f.high < m.low
+    assert (f.low, f.high) == (
+        made.groups["f"]["recall of dead"].low,
+        made.groups["f"]["recall of dead"].high,
+    )
+    assert found.alarms[0].value == made["precision of dead"].value
+    assert found.balanced.value == made["balanced accuracy"].value
+    fails = list(found.fails())
+    rare = [k for k, line in enumerate(fails) if "`sex`" in line and "truly" in line]
+    right = [k for k, line in enumerate(fails) if "`sex`" in line and "right" in line]
+    assert '"f"' in fails[rare[0]] and max(rare) < min(right) and fails[rare[0]].endswith(f"{f}.")
+    good = " ".join(found.good())
+    assert "less often" in good and "does not beat" not in good and "balanced accuracy" in good
+    assert str(found.alarms[0]) in good and str(found.balanced) in good
+    said = " ".join(to_do(found, weighed=True, weak=False))
+    assert '"f"' in said and "misses" in said and '"m"' not in said
+    report = Report.of(plan_of(), private=True, measured=made)
+    page, numbers = report.to_html(), report.to_json()["summary"]["numbers"]
+    assert numbers["recall_by_group"][0]["groups"][0]["value"] == f.value
+    assert numbers["alarms_right"][0]["name"] == "dead" and numbers["balanced_accuracy"]["value"]
+    desc = re.search(r"<title>Of 100</title><desc>(.*?)</desc>", page)[1]
+    assert desc.index("f: recall of dead") < desc.index("right for f") and "precision of dead" in desc
+    assert fails[rare[0]] in str(made)
+
+
+def test_a_class_is_rare_with_half_the_records_of_the_commonest_and_no_balanced_accuracy_stands_beside_equal_ones():
+    equal = measured({"confusion": [[1700, 300], [300, 1700]]}, ("confusion",)).quality
+    assert not equal.rare and "balanced" not in " ".join(equal.good())
+    third = measured({"confusion": [[900, 100], [300, 2700]]}, ("confusion",)).quality
+    assert third.rare == ("died",) and not third.below_the_commonest and third.beats_the_commonest
+    public = Evaluation.of(np.array([0, 1, 1, 1, 1]), np.array([0, 0, 1, 1, 1]), ["a", "b"], "t").quality
+    assert public.balanced.value == 0.75 and not public.rare  # two of three are more than half
+    public = Evaluation.of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["a", "b"], "t").quality
+    assert public.rare == ("a",) and public.alarms[0].value == 0.5
+
+
+def test_a_class_that_could_not_be_measured_is_named_in_what_to_do():
+    """COVID tests: too few "invalid" to say anything, and below it "Nothing in these numbers asks for a change"."""
+    found = Quality(
+        "rows",
+        Share("r", 0.95),
+        Share("a", 0.7),
+        (Share("a", 0.98), Share("b", 0.9), Share("c")),
+        rare=("b",),
+    )
+    said = " ".join(to_do(found, weighed=False, weak=False))
+    assert '"c"' in said and '"b"' not in said and "Nothing in these numbers" not in said
+
+
+def test_what_was_already_asked_for_is_not_advised():
+    few = {"confusion": [[3900, 4], [1, 1]]}
+    alone = " ".join(measured(few, ("confusion",)).quality.fails())
+    both = " ".join(measured({"accuracy": [3900, 6], **few}).quality.fails())
+    assert "Too few" in alone and "--measure confusion" not in alone
+    assert "--measure confusion" in both
 
 
 def test_a_number_stands_beside_the_mean():

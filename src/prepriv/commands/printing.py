@@ -18,7 +18,8 @@ from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import epsilon_at, places, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
-from prepriv.release.quality import Quality, to_do
+from prepriv.release.advice import to_do
+from prepriv.release.quality import Quality
 from prepriv.release.report import TITLES, Report
 from prepriv.release.review import periods_in_words
 

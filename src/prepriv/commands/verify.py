@@ -110,7 +110,7 @@ def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
     try:
         if "r2" in said:
             return Errors(**said)
-        of_classes = {key: tuple(map(tuple, said[key])) for key in ("by_epsilon", "recalls")}
+        of_classes = {key: tuple(map(tuple, said[key])) for key in ("by_epsilon", "recalls", "alarms")}
         most = None if said["commonest"] is None else tuple(said["commonest"])
         return Evaluation(**(said | of_classes | {"commonest": most}))
     except Exception:

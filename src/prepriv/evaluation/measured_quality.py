@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from prepriv._text import printable
 from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.groups import Group
 from prepriv.evaluation.intervals import Figure
-from prepriv.release.quality import Quality, Share
+from prepriv.release.quality import RARE_BESIDE, Quality, Share
 
 _ADD_UP = (
     "confusion",
@@ -62,12 +64,17 @@ def quality_of(made: PrivateEvaluation) -> Quality:
     fewer = _fewer(made)
     recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
     groups = [(name, _right(group)) for name, group in made.groups.items()]
+    balanced, scarce = rows.figures.get("balanced accuracy"), _rare(rows)
     return Quality(
         where,
         None if (right := _right(rows)) is None else _share("right", right),
         commonest(rows),
         tuple(_share(str(c), figure) for c, figure in zip(plan.domain.classes, recalls)),
         tuple(_share(name, figure) for name, figure in groups if figure is not None),
+        scarce,
+        tuple(_share(name, rows[f"precision of {name}"]) for name in scarce),
+        None if balanced is None else _share("balanced accuracy", balanced),
+        tuple((name, _recalls(made.groups, name)) for name in scarce if made.groups),
         plan.by,
         measures=plan.measures,
         warning=fewer,
@@ -118,6 +125,22 @@ def commonest(rows: Measured) -> Share | None:
     rest = np.concatenate([counts for k, counts in enumerate(of_class) if k != most])
     figure = intervals.share("commonest", of_class[most], rest, rows.noise)
     return _share(str(rows.plan.domain.classes[most]), figure)
+
+
+def _rare(rows: Measured) -> tuple[str, ...]:
+    """The classes with at most RARE_BESIDE times as many rows as the commonest one by the noisy counts, the rarest first; none where
+    no confusion matrix tells them apart, or there are too few rows beside the noise to say how often one is recognised."""
+    if "confusion" not in rows.counts:
+        return ()
+    of_class = rows.counts["confusion"].sum(axis=1)
+    names = [str(c) for c in rows.plan.domain.classes]
+    scarce = [k for k in np.argsort(of_class, kind="stable") if of_class[k] <= RARE_BESIDE * of_class.max()]
+    return tuple(names[k] for k in scarce if rows[f"recall of {names[k]}"].value is not None)
+
+
+def _recalls(groups: Mapping[str, Group], name: str) -> tuple[Share, ...]:
+    """How many rows of this class are recognised in each group."""
+    return tuple(_share(group, rows[f"recall of {name}"]) for group, rows in groups.items())
 
 
 def _right(rows: Measured) -> Figure | None:

@@ -154,7 +154,8 @@ class PrivateEvaluation:
         return [f.cells for f in self.figures.values()]
 
     def __str__(self) -> str:
-        lines = [*self.quality.good(), self.claim, *self.notes]
+        found = self.quality
+        lines = [*found.good(), *found.fails(), self.claim, *self.notes]
         lines += [str(figure) for figure in self.figures.values()]
         for group in self.groups.values():
             told = group.figures.values() if group.answered else [group.share, TOO_FEW]

@@ -1,4 +1,4 @@
-"""How good a model is, for readers without statistics: of 100, beside the commonest class; for whom it fails; what to do.
+"""How good a model is, for readers without statistics: of 100, beside the commonest class; for whom it fails.
 
 Every number is one that was released, or of a table that was declared public.
 """
@@ -15,6 +15,7 @@ from prepriv.guarantees.printed import measured
 _MOST = 5  # classes, or groups, that are named: the lowest
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
+RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,14 @@ class Quality:
         Of each class, how many of its rows are recognised.
     groups : tuple of Share
         Of each group, how many are right.
+    rare : tuple of str
+        The classes that have at most half as many records as the commonest one, as far as this was measured.
+    alarms : tuple of Share
+        Of each rare class, how many predictions of it are right.
+    balanced : Share, optional
+        Balanced accuracy, the mean of the recalls. None: not measured.
+    group_recalls : tuple of (str, tuple of Share)
+        Of each rare class, how many of its records are recognised in each group.
     by : str, optional
         The column of the groups.
     of_number : bool
@@ -106,6 +115,10 @@ class Quality:
     commonest: Share | None = None
     recalls: tuple[Share, ...] = ()
     groups: tuple[Share, ...] = ()
+    rare: tuple[str, ...] = ()
+    alarms: tuple[Share, ...] = ()
+    balanced: Share | None = None
+    group_recalls: tuple[tuple[str, tuple[Share, ...]], ...] = ()
     by: str | None = None
     of_number: bool = False
     error: float | None = None
@@ -126,6 +139,29 @@ class Quality:
             return False
         most = self.commonest.value if self.commonest.high is None else self.commonest.high
         return self.right.floor > (most or 0.0)
+
+    @property
+    def below_the_commonest(self) -> bool:
+        """Whether it is shown to be right less often than always naming the commonest class would be."""
+        if self.right is None or self.commonest is None or self.commonest.value is None:
+            return False
+        most = self.right.value if self.right.high is None else self.right.high
+        return most is not None and most < self.commonest.floor
+
+    @property
+    def missed_in_groups(self) -> tuple[tuple[str, str], ...]:
+        """(rare class, group) where most of its records are not recognised."""
+        return tuple(
+            (name, share.name)
+            for name, shares in self.group_recalls
+            for share in shares
+            if share.value is not None and share.value < RARELY_SEEN
+        )
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Classes whose records were too few beside the noise to say how often they are recognised."""
+        return tuple(s.name for s in self.recalls if s.value is None)
 
     @property
     def missed(self) -> tuple[Share, ...]:
@@ -202,12 +238,35 @@ class Quality:
         if self.commonest is None or self.commonest.value is None:
             why = "it was not measured; `--measure confusion` does"
             if self.commonest is not None:
-                why = "there were too few records beside the noise; fewer measures, or a larger ε, have less of it"
+                why = f"there were too few records beside the noise; {self._more}"
             yield f"It is not known how often the commonest class alone would be right: {why}."
             return
-        yield f"Always predicting {_named(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
-        if not self.beats_the_commonest:
-            yield f"As far as this measurement can tell, the model does not beat always answering {_named(self.commonest)} in accuracy."
+        yield f"Always predicting {in_quotes(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
+        if self.below_the_commonest:
+            yield f"So the model is right less often than always answering {in_quotes(self.commonest)}."
+        elif not self.beats_the_commonest:
+            yield f"As far as this measurement can tell, the model does not beat always answering {in_quotes(self.commonest)} in accuracy."
+        yield from self._of_rare()
+
+    def _of_rare(self) -> Iterator[str]:
+        """What accuracy hides where a class is rare."""
+        if not self.rare or self.commonest is None:
+            return
+        if self.balanced is not None and self.balanced.value is not None:
+            yield (
+                f"Where each class counts alike, it is right {self.balanced} times in 100 (balanced accuracy). "
+                f"Always answering {in_quotes(self.commonest)} is right {100 / len(self.recalls):.3g} times in 100 by that measure."
+            )
+        for share in lowest(self.alarms):
+            yield f"Of 100 alarms (predictions of {in_quotes(share)}), {share} are right."
+
+    @property
+    def _more(self) -> str:
+        """What has less noise beside the records, of what was not done yet."""
+        more = ["a larger holdout (`--holdout 0.4`)" if self.set_aside else "more test rows", "a larger ε"]
+        more += ["`--measure confusion` alone"] if self.measures and self.measures != ("confusion",) else []
+        more += ["no `--by`"] if self.by is not None else []
+        return f"{', '.join(more[:-1])} or {more[-1]} would tell more"
 
     def _other(self) -> str:
         """What was measured besides, if anything."""
@@ -216,107 +275,63 @@ class Quality:
     def fails(self) -> Iterator[str]:
         """For whom it fails: sentences, the worst first."""
         for share in lowest(self.recalls):
-            yield f"Of 100 records that are truly {_named(share)}, it recognises {share}."
-        unknown = [_named(s) for s in self.recalls if s.value is None]
-        if unknown:
-            more = (
-                "A larger holdout that measures nothing else knows more: `--holdout 0.4 --measure confusion`."
-                if self.set_aside
-                else "More test rows, or a larger ε, with nothing else measured know more: `--measure confusion`."
-            )
-            yield f"Too few records beside the noise to say how often it recognises {', '.join(unknown[:_MOST])}. {more}"
+            yield f"Of 100 records that are truly {in_quotes(share)}, it recognises {share}."
+        if self.unknown:
+            yield f"Too few records beside the noise to say how often it recognises {_listed(self.unknown)}: {self._more}."
         if not self.of_number and not self.recalls:
             yield "How well it recognises each class was not measured: `--measure confusion` does."
         if self.of_number:
             if self.by is None:
                 yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
             return
+        told: set[str] = set()
+        for name, shares in self.group_recalls:
+            truly = in_quotes(Share(name))
+            for share in lowest(shares):
+                yield f"Of 100 records of {in_quotes(share)} (`{self.by}`) that are truly {truly}, it recognises {share}."
+            if few := tuple(s.name for s in shares if s.value is None):
+                told |= {*few}
+                yield f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
         for share in lowest(self.groups):
-            yield f"Of 100 predictions for {_named(share)} (`{self.by}`), {share} are right."
-        unknown = [_named(s) for s in self.groups if s.value is None]
-        if unknown:
-            yield f"Too few records beside the noise to say anything about {', '.join(unknown[:_MOST])} (`{self.by}`)."
+            yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right."
+        if few := tuple(s.name for s in self.groups if s.value is None and s.name not in told):
+            yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
         if self.by is None:
             yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
 
+    def _rare_to_json(self) -> dict[str, Any]:
+        return {
+            "rare": list(self.rare),
+            "alarms_right": [_plain(s) for s in self.alarms],
+            "balanced_accuracy": _plain(self.balanced),
+            "recall_by_group": [
+                {"class": name, "groups": [_plain(s) for s in shares]} for name, shares in self.group_recalls
+            ],
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-
-        def plain(share: Share | None) -> dict[str, Any] | None:
-            return None if share is None else dict(vars(share))
-
         return {
             "where": self.where,
-            "right": plain(self.right),
-            "commonest_class": plain(self.commonest),
-            "recall": [plain(s) for s in self.recalls],
+            "right": _plain(self.right),
+            "commonest_class": _plain(self.commonest),
+            "recall": [_plain(s) for s in self.recalls],
             "by": self.by,
-            "groups": [plain(s) for s in self.groups],
+            "groups": [_plain(s) for s in self.groups],
             "error": self.error,
             "error_ends": None if self.error_ends is None else list(self.error_ends),
             "error_of_the_mean": self.mean_error,
-        } | ({} if self.error_bound is None else {"error_bound": self.error_bound})
-
-
-def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
-    """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say."""
-    if found is None or not found.known:
-        if found is not None and found.unasked:
-            what, option = (
-                ("how far it is off", "squared_error")
-                if found.of_number
-                else ("how often it is right", "confusion")
-            )
-            yield (
-                f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
-                f"`--measure {option}`, on rows that were not trained on."
-            )
-        else:
-            yield (
-                f"{'Unless a score stands elsewhere, measure' if found is None else 'Measure'} the model before anyone relies on it: "
-                "`--holdout 0.2` when it is trained, or "
-                "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
-            )
-    if weak:
-        yield (
-            "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
-            "larger ε. `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what each ε was worth on tables we measured."
+        } | (
+            self._rare_to_json()
+            if not self.of_number
+            else {"error_bound": self.error_bound}
+            if self.error_bound is not None
+            else {}
         )
-    if found is None or not found.known:
-        return
-    worth_nothing = found.commonest is not None and not found.beats_the_commonest
-    unproven = found.right is not None and not weighed and not found.beats_the_commonest
-    if unproven:
-        most = "the commonest class" if found.commonest is None else _named(found.commonest)
-        if found.apart is None:
-            yield f"It is not known to be better than always predicting {most}: do not use it for decisions."
-        else:
-            yield (
-                f"In accuracy it is not known to be better than always predicting {most}. It does tell the classes apart "
-                f"({found.apart}): weigh the classes or use the probabilities."
-            )
-    if not weighed and (worth_nothing or found.asks_for_more):
-        yield (
-            'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
-            "count alike, for 1 % of the budget of a training; training again costs its whole ε again. Weights that you declare are free, for this model, "
-            "too: `prepriv predict --class-weight`. Then judge the model by the recall of each class and by balanced accuracy."
-        )
-    elif weighed and worth_nothing:
-        yield "Classes are weighed, which costs accuracy: judge the model by the recall of each class and by balanced accuracy."
-    elif found.asks_for_more:
-        yield "A class is recognised less often than two times in three: do not rely on the model for its records."
-    unusable = found.error is not None and not found.beats_mean
-    if unusable:
-        yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
-    if found.often_cut:
-        yield "Measure it again with a larger `--error-bound` (`error_bound=` in Python) on rows that were not trained on: many errors may be cut."
-    if found.by is not None:
-        yield "Before it is used for one of the groups, read that group's line: noise hides small groups first."
-    elif not (weak or worth_nothing or unproven or unusable or found.asks_for_more or found.often_cut):
-        yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
 
 
-def _named(share: Share) -> str:
+def in_quotes(share: Share) -> str:
+    """Its name in quotation marks."""
     return f'"{printable(share.name)}"'
 
 
@@ -324,3 +339,11 @@ def lowest(shares: tuple[Share, ...]) -> list[Share]:
     """Those that are known, the lowest first, as many as are named."""
     known = [s for s in shares if s.value is not None]
     return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:_MOST]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(in_quotes(Share(name)) for name in names[:_MOST])
+
+
+def _plain(share: Share | None) -> dict[str, Any] | None:
+    return None if share is None else dict(vars(share))

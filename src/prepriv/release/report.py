@@ -32,7 +32,7 @@ from prepriv.release.audited import audit_json
 from prepriv.release.both_accounts import said_of
 from prepriv.release.model import FILE, Model
 from prepriv.release.proofs import proofs_of_report
-from prepriv.release.quality import Quality, Share
+from prepriv.release.quality import RARE_BESIDE, Quality, Share
 from prepriv.release.reported import Measurement
 from prepriv.release.review import review
 from prepriv.release.summary import ReportSummary
@@ -52,7 +52,8 @@ class Evaluation:
     """Accuracies on a table the user declared public; not part of the private release.
 
     by_epsilon: (ε, accuracy) of other runs on the same public data. commonest: the commonest class of the table, and its share.
-    recalls: of each class that the table has, the share of its rows that are recognised.
+    recalls: of each class that the table has, the share of its rows that are recognised. alarms: of each class that has at most RARE_BESIDE times
+    as many rows as the commonest one, the share of its predictions that are right.
     """
 
     rows: int
@@ -62,6 +63,7 @@ class Evaluation:
     by_epsilon: tuple[tuple[float, float], ...] = ()
     commonest: tuple[str, float] | None = None
     recalls: tuple[tuple[str, float], ...] = ()
+    alarms: tuple[tuple[str, float | None], ...] = ()
 
     def __str__(self) -> str:
         beside = ""
@@ -76,7 +78,11 @@ class Evaluation:
         there = [(k, str(name)) for k, name in enumerate(classes) if counts[k]]
         most = (str(classes[int(counts.argmax())]), float(counts.max() / len(true)))
         recalls = tuple((name, float(right[true == k].mean())) for k, name in there)
-        return Evaluation(len(true), float(right.mean()), table=table, commonest=most, recalls=recalls)
+        rare = [(k, name) for k, name in there if counts[k] <= RARE_BESIDE * counts.max()]
+        alarms = tuple((name, _mean(right[predicted == k])) for k, name in rare)
+        return Evaluation(
+            len(true), float(right.mean()), table=table, commonest=most, recalls=recalls, alarms=alarms
+        )
 
     @property
     def quality(self) -> Quality:
@@ -86,7 +92,18 @@ class Evaluation:
             Share("right", self.accuracy),
             None if self.commonest is None else Share(*self.commonest),
             tuple(Share(*one) for one in self.recalls),
+            rare=tuple(name for name, _ in self.alarms),
+            alarms=tuple(Share(*one) for one in self.alarms),
+            balanced=_balanced(self.recalls),
         )
+
+
+def _mean(right: NDArray[Any]) -> float | None:
+    return float(right.mean()) if len(right) else None
+
+
+def _balanced(recalls: tuple[tuple[str, float], ...]) -> Share | None:
+    return Share("balanced accuracy", sum(r for _, r in recalls) / len(recalls)) if len(recalls) > 1 else None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from prepriv.guarantees.in_words import guesses_in_words, promise
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
-from prepriv.release.quality import Quality, Share, to_do
+from prepriv.release.advice import to_do
+from prepriv.release.quality import Quality, Share
 from prepriv.tables.written import DATES, span_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,92 @@
+"""What to do about what was measured of a model: sentences for its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prepriv.release.quality import Quality, Share, in_quotes
+
+_MOST = 5  # classes, or groups, that are named
+
+
+def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
+    """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say."""
+    if found is None or not found.known:
+        if found is not None and found.unasked:
+            what, option = (
+                ("how far it is off", "squared_error")
+                if found.of_number
+                else ("how often it is right", "confusion")
+            )
+            yield (
+                f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
+                f"`--measure {option}`, on rows that were not trained on."
+            )
+        else:
+            yield (
+                f"{'Unless a score stands elsewhere, measure' if found is None else 'Measure'} the model before anyone relies on it: "
+                "`--holdout 0.2` when it is trained, or "
+                "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
+            )
+    if weak:
+        yield (
+            "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
+            "larger ε. `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what each ε was worth on tables we measured."
+        )
+    if found is None or not found.known:
+        return
+    worth_nothing = found.commonest is not None and not found.beats_the_commonest
+    unproven = found.right is not None and not weighed and not found.beats_the_commonest
+    if unproven:
+        most = "the commonest class" if found.commonest is None else in_quotes(found.commonest)
+        if found.apart is None:
+            yield f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
+        else:
+            yield (
+                f"In accuracy it is {_compared(found)} always predicting {most}. It does tell the classes apart "
+                f"({found.apart}): weigh the classes or use the probabilities."
+            )
+    if not weighed and (worth_nothing or found.asks_for_more):
+        yield (
+            'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
+            "count alike, for 1 % of the budget of a training; training again costs its whole ε again. Weights that you declare are free, for this model, "
+            f"too: `prepriv predict --class-weight`. Then judge the model by {_judged(found)}."
+        )
+    elif weighed and worth_nothing:
+        yield f"Classes are weighed, which costs accuracy: judge the model by {_judged(found)}."
+    elif found.asks_for_more:
+        yield "A class is recognised less often than two times in three: do not rely on the model for its records."
+    unusable = found.error is not None and not found.beats_mean
+    if unusable:
+        yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
+    if found.often_cut:
+        yield "Measure it again with a larger `--error-bound` (`error_bound=` in Python) on rows that were not trained on: many errors may be cut."
+    if found.unknown:
+        classes = ", ".join(in_quotes(Share(name)) for name in found.unknown[:_MOST])
+        yield f"Do not rely on the model to recognise {classes} before that is measured: there were too few records beside the noise."
+    for name, group in found.missed_in_groups[:_MOST]:
+        yield f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`): it misses most that are truly {in_quotes(Share(name))}."
+    if found.by is not None:
+        first = ", first how often it recognises the rare class there" if found.group_recalls else ""
+        yield f"Before it is used for one of the groups, read that group's lines{first}: noise hides small groups first."
+    elif not (
+        weak
+        or worth_nothing
+        or unproven
+        or unusable
+        or found.unknown
+        or found.asks_for_more
+        or found.often_cut
+    ):
+        yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
+
+
+def _compared(found: Quality) -> str:
+    return "right less often than" if found.below_the_commonest else "not known to be better than"
+
+
+def _judged(found: Quality) -> str:
+    recalls = f"the recall of each class{', also in each group' if found.group_recalls else ''}"
+    if found.alarms:
+        return f"{recalls}, by balanced accuracy and by how many alarms are right"
+    return f"{recalls}{',' if found.group_recalls else ''} and by balanced accuracy"
