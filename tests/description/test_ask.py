@@ -193,6 +193,12 @@ class Exact(NoisySession):
         return ExactSession._perform(self, name, mechanism, exact)
 
 
+def test_answers_say_between_which_bounds_numbers_were_read():
+    found = prepriv.ask(TABLE, COLUMNS, ["mean(pay) by sex", "count by job"], epsilon=1.0)
+    assert "pay -20 to 80" in str(found).splitlines()[-1] and "age" not in found.within
+    assert prepriv.ask(TABLE, COLUMNS, ["count by job"], epsilon=1.0).within == ""
+
+
 def test_without_noise_every_answer_is_the_number():
     plan = planned(epsilon=50.0)
     found = released_answers(plan, unread_table(plan, TABLE).read(0), Exact())

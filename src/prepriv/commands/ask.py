@@ -100,3 +100,5 @@ def _show(found: Answers) -> None:
     print_spent(found.guarantee_, found.plan.look, found.plan.domain)
     lines = [(question, what, str(e)) for question, what, e in found.lines()]
     print_table("Each with the 95 % interval of its noise", ("question", "", ""), lines)
+    if found.within:
+        console.print(found.within, soft_wrap=True)

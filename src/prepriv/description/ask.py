@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public
-from prepriv.columns import Column
+from prepriv.columns import Column, Numeric, bounds_in_words
 from prepriv.description.answers import Answer, released_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
 from prepriv.description.estimates import Estimate
@@ -75,10 +75,19 @@ class Answers(Mapping[str, Answer]):
         """(question, what the number is about, the number) for each number."""
         return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
 
+    @property
+    def within(self) -> str:
+        """Between which bounds numbers were read, in a sentence; "" where none was asked about."""
+        asked = [
+            f"{name} {bounds_in_words(column)}"
+            for name, column in self.plan.domain.columns.items()
+            if isinstance(column, Numeric) and any(name in q.columns for q in self.plan.questions)
+        ]
+        return f"a number outside its bounds counts as the nearer one: {', '.join(asked)}" if asked else ""
+
     def __str__(self) -> str:
-        return "\n".join(
-            printable(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines()
-        )
+        lines = [printable(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines()]
+        return "\n".join([*lines, *filter(None, [printable(self.within)])])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: every number with the ends of its interval; null where the noise leaves nothing to say."""
