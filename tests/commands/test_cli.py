@@ -57,7 +57,7 @@ def test_train_predict_report(folder, capsys, table):
     assert model.private
     assert run(["predict", "run/model", table, "--out", "p/predictions.csv", "--proba"]) == 0
     lines = (folder / "p/predictions.csv").read_text().splitlines()
-    assert lines[0] == "prediction,p(low),p(high)" and len(lines) == 601
+    assert lines[0] == "prediction,p(high),p(low)" and len(lines) == 601
     rows = pd.read_csv(folder / "t.csv")
     predicted = np.array([line.split(",")[0] for line in lines[1:]])
     assert (predicted == model.predict(rows)).all()
@@ -237,7 +237,7 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(folder, capsys, n
         ("type: numeric", "type: number", "columns.age: 'type' must be one of 'numeric', 'categorical'"),
         ("high: 100", "hgh: 100", "columns.age.numeric.high: is missing"),
         ("missing: impute", "missing: impute, mean: 3", "columns.age.numeric.mean: no such key"),
-        ("[low, high]", "[low, high, ' low']", "'low' and ' low' are the same one"),
+        ("[low, high]", "[low, high, ' low']", "' low' and 'low' are the same one"),
         ("[low, high]", "[low]", "label.classes: needs at least 2 entries"),
         ("high: 100", "high: -100", "columns.age: bounds must be finite with low < high"),
         ("{name: income", "{name: age", "the label 'age' must not be one of the columns"),
@@ -271,7 +271,7 @@ def test_words_and_codes_in_a_schema_are_what_they_look_like(tmp_path):
         "  b: {type: numeric, low: -1e-3, high: +.5E1}\n"
     )
     domain = load_schema(tmp_path / "s.yaml").domain()
-    assert domain.classes == ("yes", "no")
+    assert domain.classes == ("no", "yes")
     assert domain.columns["a"].categories == (
         *("yes", "Off", "010", "007", "8", "2020-01-31", "1_000", "12:30", "True"),
     )
