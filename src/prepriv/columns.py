@@ -184,7 +184,8 @@ class Categorical:
         check_distinct("categories", self.categories)
         if OTHER in self.categories or MISSING in self.categories:
             raise ValueError(
-                f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them"
+                f"the categories {OTHER!r} and {MISSING!r} are always there: do not declare them. A cell that says {OTHER}, like every cell "
+                f"that is not declared, counts as {OTHER}, and one that says {MISSING} as a gap"
             )
 
     @property

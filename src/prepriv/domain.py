@@ -493,7 +493,8 @@ class Domain:
         -------
         Domain
             The drafted domain, with its cost in `drafts`. Everything that is released with the domain includes that
-            cost in its claim.
+            cost in its claim. `drafts[0].told` says what was left out or guessed. A DraftWarning prints what you have to
+            look at.
 
         Raises
         ------

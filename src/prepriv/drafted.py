@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from prepriv._arguments import integer, number, shown
@@ -45,6 +45,9 @@ class Drafted:
         SHA-256 of the columns and the label that it drafted (`content_of`). None: a draft of an earlier version.
     declared_label : bool
         Whether its user declared the classes of the label, so that the draft released nothing about it.
+    told : tuple of str
+        What the draft left out, guessed and made noisy, as `prepriv schema init` prints it. Each line follows from what was
+        released. It is not part of the plain data.
     """
 
     epsilon: float
@@ -59,6 +62,7 @@ class Drafted:
     source: str | None = None
     content: str | None = None
     declared_label: bool = False
+    told: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "mu"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
-from prepriv.description.draft import _coarse, draft_in_private, plan_draft, release_draft
+from prepriv.description.draft import DraftWarning, _coarse, draft_in_private, plan_draft, release_draft
 from prepriv.description.magnitudes import BINS, ZERO, bin_of
 from prepriv.guarantees.drafts import drafts_cost
 from prepriv.ledger import Ledger
@@ -259,3 +260,19 @@ def test_a_label_with_a_typing_mistake_is_answered_with_the_closest_name(tmp_pat
     assert run(["schema", "init", str(tmp_path / "t.csv"), "--label", "readmited", *options]) != 0
     told = capsys.readouterr().err
     assert "'readmitted'" in told and "prepriv validate" not in told
+
+
+def test_a_draft_in_python_says_what_the_command_says_and_is_not_lost_where_warnings_are_errors():
+    wards = np.array(["w"] * 2000 + [f"r{i}" for i in range(2000)])
+    rows = pa.table({"a": np.arange(4000.0), "b": wards, "y": ["u", "v"] * 2000})
+    with pytest.warns(DraftWarning, match="LEFT OUT of 'b'") as seen:
+        domain = prepriv.Domain.draft(rows, epsilon=1.0)
+    told = domain.drafts[0].told
+    assert any(line.startswith("NOT LISTED of 'b'") for line in told)
+    said = next(str(w.message) for w in seen if w.category is DraftWarning)
+    assert all(line in said for line in told if line.startswith(("LEFT OUT", "LOOK AT", "NO GAPS")))
+    assert "told" not in domain.to_json()["drafts"][0]
+    assert prepriv.Domain.from_json(domain.to_json()) == domain
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DraftWarning)
+        assert prepriv.Domain.draft(rows, epsilon=1.0).drafts[0].told

@@ -10,6 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import prepriv
 from prepriv import Categorical, Domain, Numeric, PrivateClassifier
@@ -213,3 +217,20 @@ def test_columns_that_are_taken_by_place_must_be_those_of_the_fit():
 def test_an_odd_cell_among_others_is_still_a_missing_one():
     clf = fitted(BOX, ROWS)
     assert len(clf.predict([["x", 0.1], ["0.3", 0.2]])) == 2 and len(clf.predict([[None, 0.1]])) == 1
+
+
+def test_a_cell_that_says_other_is_not_a_misspelled_category():
+    domain = Domain({"home": Categorical(["rent"])}, classes=["no", "yes"])
+    found = prepriv.validate(domain, [["rent"], ["other"], ["othre"]], ["no", "other", "yes"])
+    assert found.columns[0].faults == (0, 0, 0, 1) and found.columns[0].unmatched == (("othre", 1),)
+    assert found.labels.unmatched == (("other", 1),)
+
+
+def test_gaps_that_a_pipeline_fills_do_not_become_the_middle():
+    domain = Domain({"pay": Numeric(0, 1000)}, classes=["no", "yes"], n=4)
+    rows, labels = [[None], [3.0], [5.0], [7.0]], ["no", "yes"] * 2
+    pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), LogisticRegression())
+    plan = prepriv.private(pipeline, domain, epsilon=50.0).plan()
+    alone, planned = (prepriv.validate(domain, rows, labels, plan=p) for p in (None, plan))
+    assert len(alone.filled) == 1 and "500" in alone.filled[0] and planned.filled == ()
+    assert alone.columns[0].faults == planned.columns[0].faults == (1, 0, 0, 0)

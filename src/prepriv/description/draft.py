@@ -14,6 +14,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -129,6 +130,13 @@ class DraftPlan:
         )
 
 
+_TO_LOOK_AT = ("LEFT OUT", "NO GAPS", "THE LABEL", "LOOK AT")  # how lines begin that ask for a decision
+
+
+class DraftWarning(UserWarning):
+    """What a private draft left out or guessed. It follows from what the draft released."""
+
+
 @dataclass(frozen=True)
 class PrivateDraft:
     """What a private draft released. columns, classes, target: as declared from noisy counts; left_out: names of columns in
@@ -240,12 +248,12 @@ class PrivateDraft:
             )
             lines.append(
                 f"NO GAPS WERE SEEN in these columns, and there may be some. An empty cell counts as {', '.join(filled[:_FILLED])}{more}; "
-                "`missing: impute` learns a mean instead"
+                "`missing: impute` learns a mean instead (in Python Numeric(low, high, missing='impute'))"
             )
         if self.target is not None:
             lines.append(
                 f"THE LABEL {label!r} is drafted for regression, since {len(self.classes)} of its values are common enough to be classes. "
-                "For classification, write classes: in place of low: and high:"
+                "For classification, write classes: in place of low: and high: (in Python give classes= to the draft or the Domain)"
             )
         return [*lines, *(f"LOOK AT {name!r}: {guess}" for name, guess in self.guesses.items())]
 
@@ -451,6 +459,16 @@ def draft_domain(
     )
     drafted = draft_in_private(plan, frame, ledger=ledger)
     made = drafted.domain()
+    told = tuple(drafted.told())
+    made = replace(made, drafts=tuple(replace(one, told=told) for one in made.drafts))
+    if to_look_at := [line for line in told if line.startswith(_TO_LOOK_AT)]:
+        lines = "\n".join(f"  {printable(line)}" for line in to_look_at)
+        with suppress(DraftWarning):  # a warning made an error: what was paid for is not lost
+            warnings.warn(
+                f"look at this draft before you use it (domain.drafts[0].told keeps these lines):\n{lines}",
+                DraftWarning,
+                stacklevel=callers_level(),
+            )
     if ledger is not None:
         from prepriv.ledger import NotNoted
 

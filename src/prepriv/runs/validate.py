@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import separated
 from prepriv.mechanisms.session import ExactSession
@@ -91,7 +92,8 @@ class Validation:
         """What the empty cells of each column become where no step fills them: sentences."""
         return tuple(
             f"{cells:,} cell{'s' if cells > 1 else ''} of {c.name!r} without a number become{'' if cells > 1 else 's'} {c.becomes}, "
-            "the middle of its bounds. `missing: impute` fills them by a private mean: write it if you knew of gaps without this count"
+            "the middle of its bounds. `missing: impute` (in Python Numeric(low, high, missing='impute')) fills them by a private mean: write it "
+            "if you knew of gaps without this count. An imputer in a pipeline of prepriv.private fills them itself: give plan= to see that"
             for c in self.columns
             if c.becomes and (cells := c.faults[0] + c.faults[1])
         )
@@ -140,7 +142,8 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
     y : array, (n,), optional
         Their labels. None: labels are not checked.
     plan : Plan, optional
-        The plan whose conditions are checked on these rows. None: no conditions are checked.
+        The plan whose conditions are checked on these rows, and whose steps fill gaps. None: no conditions are checked, and
+        gaps are shown as the domain alone treats them.
 
     Returns
     -------
@@ -167,7 +170,7 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
     ((('No', 1),), (('no', 1), ('yes', 2)), False)
     """
     check_domain(domain)
-    columns = tuple(counted_columns(X, domain))
+    columns = tuple(_filled_by(plan, column) for column in counted_columns(X, domain))
     n = encode(X, domain).n if y is None else count_rows(X, y, domain)
     labels = None if y is None else counted_labels(y, domain)
     held = None
@@ -178,3 +181,9 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
         )
     units = None if domain.unit is None else counted_units(X, domain)
     return Validation(n, domain.n, columns, labels, held, units)
+
+
+def _filled_by(plan: Plan | None, column: Counted) -> Counted:
+    """The same column, without the middle of its bounds where the plan keeps its gaps for a step."""
+    kept = None if plan is None else plan.domain.columns.get(column.name)
+    return replace(column, becomes="") if isinstance(kept, Numeric) and kept.missing == "impute" else column

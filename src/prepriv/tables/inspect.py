@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from prepriv.columns import Column, Numeric, Text, bounds_in_words, middle_in_words
+from prepriv.columns import OTHER, Column, Numeric, Text, bounds_in_words, middle_in_words
 from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers_in
@@ -76,7 +76,7 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
     if isinstance(kind, Text):
         return Counted(name, "a text", _type(column), (_gaps(tally), 0, 0, 0), ())
     if kind is not None and not isinstance(kind, Numeric):
-        for category in kind.categories:
+        for category in (*kind.categories, OTHER):  # a cell that says other is as it says
             tally.pop(text_of(category), None)
         words = _gap_words(tally)
         missing = _gaps(tally)
