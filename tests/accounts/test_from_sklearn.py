@@ -17,10 +17,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.utils import all_estimators
 
-from prepriv import Categorical, Domain, Numeric, account
+from prepriv import Categorical, Domain, Numeric, account, private
 from prepriv import from_sklearn as undeclared
 from prepriv.accounts.from_sklearn import REFUSED, RawUnits, Unpriced
 from prepriv.cli import run
+from prepriv.guarantees.printed import epsilon_at, separated
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.preprocessing.base import walk
 
@@ -246,3 +247,34 @@ def test_columns_and_parts_with_one_reason_are_one_line(tmp_path, capsys):
     assert run(["account", str(tmp_path / "p.yaml")]) == 2
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 3 and all(line.startswith("prepriv: ") for line in said)
+
+
+def test_columns_of_an_encoder_do_not_pass_through_and_words_have_no_mean():
+    domain = Domain({"a": Numeric(0, 1, "impute"), "w": Categorical(["x", "y"])}, classes=[0, 1], n=900)
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), sk.OneHotEncoder())
+    both = make_column_transformer((SimpleImputer(), ["a"]), (words, ["w"]))
+    with pytest.raises(Unpriced) as told:
+        from_sklearn(both, domain, missing=0.1)
+    said = dict(told.value.refused)
+    assert {*said} == {"SimpleImputer(strategy='most_frequent')", 'OneHotEncoder(categories="auto")'}
+    assert "'w'" in said["SimpleImputer(strategy='most_frequent')"] and "mean" not in str(told.value)
+    left = make_column_transformer((SimpleImputer(strategy="median"), ["a"]), remainder="passthrough")
+    with pytest.raises(Unpriced, match="would reach the learner"):
+        from_sklearn(left, domain, missing=0.1)
+
+
+def test_a_column_that_the_domain_lacks_is_said_to_be_missing_there():
+    domain = Domain({"a": Numeric(0, 1)}, classes=[0, 1], n=900)
+    pipeline = make_pipeline(make_column_transformer((sk.StandardScaler(), ["a", "b"])), LogisticRegression())
+    with pytest.raises(ValueError, match=r"'b'.*domain does not declare"):
+        private(pipeline, domain)
+
+
+def test_an_account_prints_its_epsilon_first():
+    domain = Domain.box(0, 1, features=2, classes=[0, 1], n=1000)
+    steps = from_sklearn(make_pipeline(sk.StandardScaler()), domain, deviation=0.5)
+    found = account(steps, GradientDescent(Logistic()), domain=domain, noise_multiplier=50.0, delta=1e-6)
+    first, *rest = str(found).splitlines()
+    real, alone = (epsilon_at(f.epsilon(1e-6), 1e-6) for f in (found, found.training_alone))
+    assert first.startswith(real) and first.endswith(alone)
+    assert all(any(separated(c) in line for line in rest) for c in found.conditions) and found.conditions

@@ -26,10 +26,10 @@ from prepriv.adjacency import Adjacency, check_adjacency, n_is_public
 from prepriv.domain import Domain
 from prepriv.guarantees import gaussian, gdp_mu
 from prepriv.guarantees.drafts import check_drafts, with_drafts
-from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.guarantee import SHOWN_DELTA, Guarantee
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.notes import notes_on
-from prepriv.guarantees.printed import percent, plain, up
+from prepriv.guarantees.printed import epsilon_at, percent, plain, separated, up
 from prepriv.guarantees.smallest import RenyiBound, smallest
 from prepriv.guarantees.tradeoff import TradeoffFunction
 from prepriv.learners.learner import Learner, Setting
@@ -91,6 +91,19 @@ class Account(Guarantee):
     steps: tuple[tuple[str, float, RowShift], ...] = ()
     alternatives: tuple[tuple[str, str, float | None, str], ...] = ()
     at_delta: float = math.nan
+
+    def __str__(self) -> str:
+        at = self.at_delta if 0 < self.at_delta < 1 else SHOWN_DELTA
+        alone = self.training_alone
+        claimed = (
+            "" if alone is None else f"; training alone claims {epsilon_at(float(alone.epsilon(at)), at)}"
+        )
+        lines = [f"{epsilon_at(float(self.epsilon(at)), at)}, {self.neighbours}{claimed}"]
+        lines += [f"  rests on: {separated(condition)}" for condition in self.conditions]
+        return "\n".join([*lines, *(f"  {said}" for said in (*self.premises, *self.weak))])
+
+    def __repr__(self) -> str:
+        return f"Account({self})"
 
     def to_json(self, delta: float) -> dict[str, Any]:
         """The guarantee and what it is made of, as plain data that is valid JSON (see `Guarantee.to_json`)."""

@@ -61,8 +61,8 @@ class Unpriced(ValueError):
         if not kept:
             return ()
         return (
-            f"{', '.join(kept)} can stay as {'it is' if len(kept) == 1 else 'they are'}, fitted on a private sketch of the table in place of "
-            "the records: prepriv.private(pipeline, domain, epsilon=...)",
+            f"{', '.join(kept)} can stay in a private run, which pays for each part by a budget or by one private sketch of the table: "
+            "prepriv.private(pipeline, domain, epsilon=...)",
         )
 
 
@@ -102,6 +102,9 @@ class Reader:
     replaced: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=lambda: [WITHIN, SPELLED, FITTED])
     settled: set[str] = field(default_factory=set)  # columns that are not numeric, encoded or dropped
+    settled_by_a_refusal: set[str] = field(
+        default_factory=set
+    )  # whatever an encoder takes, if another part was refused
     scaled: set[str] = field(default_factory=set)
     touched: set[str] = field(default_factory=set)  # numeric columns that are not as in the table any more
     moved: str = ""  # the part after which columns have other places
@@ -114,7 +117,8 @@ class Reader:
         self.read(pipeline, None)
         for kind in (Categorical, Text):
             declared = (name for name, column in self.domain.columns.items() if isinstance(column, kind))
-            if left := [name for name in declared if name not in self.settled]:
+            taken_by = self.settled_by_a_refusal if self.refused else self.settled
+            if left := [name for name in declared if name not in self.settled | taken_by]:
                 one = len(left) == 1
                 self._refuse(
                     "what is passed through",
@@ -137,6 +141,8 @@ class Reader:
         if part is None or (isinstance(part, str) and part in ("passthrough", "drop")):
             return  # a column that is dropped and stays here makes a bound larger, never smaller
         name, home = type(part).__name__, type(part).__module__.partition(".")[0]
+        if name.endswith("Encoder"):  # priced or refused, it takes them: they do not pass through
+            self.settled_by_a_refusal |= set(self.domain.columns if columns is None else columns)
         if home in RESAMPLERS:
             self._refuse(
                 name, "which records it leaves out or makes up depends on all of them; weigh classes instead"
@@ -178,7 +184,8 @@ class Reader:
         if (declared := getattr(self.declared, cap)) is None:
             self._refuse(
                 name,
-                f"it needs {cap}, {says}: declare it, as in prepriv.from_sklearn(pipeline, domain, {cap}=...)",
+                f"it needs {cap}, {says}: declare it, as in prepriv.account(prepriv.from_sklearn(pipeline, domain, {cap}=...), learner, "
+                f"...), or by {cap}: in the file of `prepriv account`",
             )
         return declared
 
@@ -315,6 +322,16 @@ class Reader:
     def imputer(self, part: Any, columns: tuple[str, ...] | None) -> None:
         """Means of columns, or a constant."""
         name = "SimpleImputer"
+        words = [
+            c for c in (columns or self.domain.columns) if isinstance(self.domain.columns[c], Categorical)
+        ]
+        if words and part.strategy == "most_frequent":
+            self._refuse(
+                f"{name}(strategy='most_frequent')",
+                f"one record can decide which category is the most frequent one in {_columns(words)}; leave the imputer out, because an "
+                "empty cell of a declared category has a code of its own (missing)",
+            )
+            return
         columns = self._numeric(name, columns)
         gaps = [n for n, c in self.domain.columns.items() if isinstance(c, Numeric) and c.missing == "impute"]
         left = sorted(set(gaps) - set(columns)) if columns is not None else []

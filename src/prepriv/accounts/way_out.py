@@ -15,6 +15,7 @@ from typing import Any
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.accounts.from_sklearn import Declared, Reader, is_sklearn
+from prepriv.accounts.ran import Ran
 from prepriv.domain import Domain
 from prepriv.guarantees import gdp_epsilon
 from prepriv.guarantees.drafts import check_drafts, drafts_cost
@@ -233,6 +234,11 @@ def ways_out(
     epsilon, delta = check_budget(epsilon, delta)
     check_domain(domain)
     check_records(domain)
+    if isinstance(learner, Ran):
+        raise ValueError(
+            "a way out sets the noise of the learner, and what ran here has its own by epsilon (a statistic, or diffprivlib): give it a "
+            "smaller epsilon, or a learner with a noise_multiplier"
+        )
     check_learner(learner)
     domain = domain.with_n(records_of(domain, n))
     check_drafts(domain, delta)

@@ -130,7 +130,7 @@ def _statistic(kind: str, options: dict[str, Any]) -> ReleasedStatistic:
 class Pipeline(_Strict):
     """A pipeline to account for."""
 
-    rows: int = Field(ge=1)
+    rows: int | None = Field(default=None, ge=1)
     adjacency: Adjacency = "replace-one"
     delta: float = Field(default=1e-5, gt=0, lt=1)
     domain: DeclaredRows | None = None
@@ -152,7 +152,51 @@ def load_pipeline(path: Path) -> Pipeline:
         raise sentence(path, error) from None
 
 
-def _steps(spec: Pipeline, beside: Path) -> Any:
+def _defined(spec: Pipeline, beside: Path) -> dict[str, Any]:
+    """What the Python file of sklearn: defines; nothing without one. Raises BadSchema."""
+    if spec.sklearn is None:
+        return {}
+    path = beside / spec.sklearn
+    if not path.is_file():
+        raise BadSchema(f"no such Python file: {path}")
+    try:
+        found = runpy.run_path(str(path))
+    except Exception as error:  # it is the user's own program
+        raise BadSchema(f"{path} does not run: {type(error).__name__}") from None
+    if "pipeline" not in found:
+        raise BadSchema(f"{path} defines no `pipeline`")
+    if not isinstance(found.get("domain"), Domain | None):
+        raise BadSchema(f"{path}: `domain` must be a prepriv.Domain")
+    return found
+
+
+def _domain(spec: Pipeline, defined: dict[str, Any], pipeline: Path) -> Domain:
+    """What is declared about the rows, their number included, by the file, its schema or its Python file. Raises BadSchema."""
+    given = [x is not None for x in (spec.domain, spec.schema_file)]
+    if all(given) or not (any(given) or defined.get("domain")):
+        raise BadSchema(
+            f"{pipeline}: give domain: or schema:, one of the two; or let the file of sklearn: define `domain`"
+        )
+    if spec.schema_file is not None:
+        domain = _of_schema(load_schema(pipeline.parent / spec.schema_file), spec)
+    elif spec.domain is not None:
+        domain = spec.domain.domain()
+    else:
+        domain = defined["domain"]
+        if "adjacency" in spec.model_fields_set and spec.adjacency != domain.adjacency:
+            raise BadSchema(
+                f"{pipeline}: its adjacency is {spec.adjacency}, that of `domain` {domain.adjacency}: declare the same"
+            )
+    rows = domain.n if spec.rows is None else spec.rows
+    if rows is None:
+        raise BadSchema(f"{pipeline}: rows: is missing, the number of records")
+    if domain.n not in (None, rows):
+        raise BadSchema(f"{pipeline}: rows: {rows}, and the domain declares n={domain.n}: declare the same")
+    adjacency = domain.adjacency if domain is defined.get("domain") else spec.adjacency
+    return dataclasses.replace(domain, n=rows, adjacency=adjacency)
+
+
+def _steps(spec: Pipeline, defined: dict[str, Any]) -> Any:
     """The declared steps, or the pipeline that a Python file defines. Raises BadSchema."""
     if spec.sklearn is None:
         if not (spec.missing is None and spec.deviation is None):
@@ -160,15 +204,7 @@ def _steps(spec: Pipeline, beside: Path) -> Any:
         return [build_step(i, dict(s), lambda _: None) for i, s in enumerate(spec.steps, 1)]
     if spec.steps:
         raise BadSchema("give steps: or sklearn:, not both")
-    path = beside / spec.sklearn
-    if not path.is_file():
-        raise BadSchema(f"no such Python file: {path}")
-    try:
-        return runpy.run_path(str(path))["pipeline"]
-    except KeyError:
-        raise BadSchema(f"{path} defines no `pipeline`") from None
-    except Exception as error:  # it is the user's own program
-        raise BadSchema(f"{path} does not run: {type(error).__name__}") from None
+    return defined["pipeline"]
 
 
 def _of_schema(schema: Schema, spec: Pipeline) -> Domain:
@@ -181,7 +217,7 @@ def _of_schema(schema: Schema, spec: Pipeline) -> Domain:
             )
     for name in ("rows", "adjacency"):
         said, here = getattr(schema, name), getattr(spec, name)
-        if said is not None and said != here:
+        if said is not None and here is not None and said != here:
             raise BadSchema(f"schema: it declares {name}: {said}, the pipeline file {here}: declare the same")
     return schema.domain(rows=spec.rows)
 
@@ -189,7 +225,6 @@ def _of_schema(schema: Schema, spec: Pipeline) -> Domain:
 def _show_ways_out(
     steps: Any, ran: Any, domain: Domain, spec: Pipeline, epsilon: float, delta: float
 ) -> None:
-    domain = dataclasses.replace(domain, adjacency=spec.adjacency)
     with waiting("pricing"):
         found = ways_out(
             steps,
@@ -261,7 +296,8 @@ def account_command(
     drop_last, epochs, poisson_sampling; for diffprivlib, model and epsilon. Its model may be of any kind. You may give every other setting of
     the run, too: each is read, or refused by name.
 
-    sklearn: FILE.py may replace steps:. The file defines `pipeline`, a Pipeline of scikit-learn, and is run. Two facts may be declared
+    sklearn: FILE.py may replace steps:. The file defines `pipeline`, a Pipeline of scikit-learn, and is run. It may define `domain`, too,
+    in place of domain: or schema:. rows: may be left out where the schema or that domain declares it. Two facts may be declared
     with it. missing: 0.02 is the largest share of records that miss a cell. deviation: 0.1 is the least standard deviation of a scaled
     column, as a share of its declared width. A part that rests on one of them is refused without it.
     """  # noqa: D301 the backspace of \b is meant
@@ -272,21 +308,18 @@ def account_command(
     at = spec.delta if delta is None else delta
     if not 0 < at < 1:
         raise Stop(f"--delta must lie in (0, 1); got {at}")
-    if (spec.domain is None) == (spec.schema_file is None):
-        raise BadSchema(f"{pipeline}: give domain: or schema:, one of the two")
-    if spec.schema_file is not None:
-        domain = _of_schema(load_schema(pipeline.parent / spec.schema_file), spec)
-    else:
-        assert spec.domain is not None
-        domain = spec.domain.domain()
-    steps = _steps(spec, pipeline.parent)
+    defined = _defined(spec, pipeline.parent)
+    domain = _domain(spec, defined, pipeline)
+    n = domain.n
+    assert n is not None
+    steps = _steps(spec, defined)
     if spec.sklearn is not None and not is_sklearn(steps) and (spec.missing, spec.deviation) != (None, None):
         raise BadSchema(
             "missing and deviation are for a pipeline of scikit-learn: steps have caps of their own"
         )
-    ran, noise = spec.learner.ran(spec.rows)
+    ran, noise = spec.learner.ran(n)
     if target is not None:
-        _show_ways_out(steps, ran, domain.with_n(spec.rows), spec, target, at)
+        _show_ways_out(steps, ran, domain, spec, target, at)
         return
     if is_sklearn(steps):
         steps = from_sklearn(steps, domain, missing=spec.missing, deviation=spec.deviation)
@@ -295,8 +328,6 @@ def account_command(
             steps,
             ran,
             domain=domain,
-            n=spec.rows,
-            adjacency=spec.adjacency,
             noise_multiplier=noise,
             delta=at,
         )
@@ -304,9 +335,7 @@ def account_command(
         alone, really = float(result.training_alone.epsilon(at)), float(result.epsilon(at))
     if as_json:
         print_json(result.to_json(at))
-    console.print(
-        f"training alone claims {useful(alone)} at δ = {exact(at)}, {result.adjacency}, n = {spec.rows:,}"
-    )
+    console.print(f"training alone claims {useful(alone)} at δ = {exact(at)}, {result.adjacency}, n = {n:,}")
     console.print(f"the pipeline really has {useful(really)}", style="bold")
     for note in result.notes:
         console.print(f"  {note}")

@@ -50,7 +50,10 @@ def _listed(chosen: Any) -> list[Any]:
 def _place(c: Any, columns: _Columns) -> int:
     if isinstance(c, str):
         if columns is None or c not in columns:
-            raise ValueError(f"a ColumnTransformer takes the column {c!r}, which does not reach it")
+            raise ValueError(
+                f"a ColumnTransformer takes the column {c!r}, which does not reach it: the domain does not declare it, or an earlier part does "
+                "not pass it on by this name"
+            )
         return list(columns).index(c)
     if isinstance(c, bool | np.bool_) or not isinstance(c, int | np.integer):
         raise ValueError(
