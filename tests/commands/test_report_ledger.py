@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import prepriv
+from prepriv._version import own_version
 from prepriv.cli import run
 from prepriv.commands.charged import charge_problems, to_ask
 from prepriv.commands.exits import Stop
@@ -367,10 +369,15 @@ def test_files_that_were_given_out_show_what_a_copy_of_the_ledger_lacks(paid, tm
     answers = prepriv.ask(ROWS[["dose"]], domain, ["mean(dose)"], epsilon=0.5, ledger=newer)
     (tmp_path / "answers.json").write_text(json.dumps(answers.to_json()))
     files = [str(folder / "a"), str(folder / "b" / "model.json"), str(tmp_path / "answers.json")]
-    assert run(["ledger", "verify", str(newer), *files]) == 0
-    assert capsys.readouterr().out.count("ok") == 4
+    assert run(["ledger", "verify", str(newer), *files[:2]]) == 0
+    assert capsys.readouterr().out.count("ok") == 3
+    assert (
+        run(["ledger", "verify", str(newer), *files]) == 8
+    )  # nothing can say whether these were the answers
+    said = capsys.readouterr().out
+    assert said.count("ok") == 3 and "answers.json: NOT DECIDED, charge 5; what it states was not" in said
     assert run(["ledger", "verify", str(older), *files]) == 5
-    assert "answers.json: its charge 5 is not in this ledger" in capsys.readouterr().err
+    assert "answers.json: its charge 5 is not in this ledger" in capsys.readouterr().out
     assert run(["ledger", "verify", str(older), *files, "--json"]) == 5
     found = json.loads(capsys.readouterr().out)
     assert [len(problems) for problems in found["files"].values()] == [0, 0, 1]
@@ -404,8 +411,51 @@ def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
     (tmp_path / "schema.yaml").write_text(json.dumps({"drafted": [{"ledger": kept}]}))
     (tmp_path / "other.yaml").write_text(json.dumps({"drafted": [{"ledger": kept | {"head": "0" * 64}}]}))
     good = [str(measured / "page.html"), str(tmp_path / "schema.yaml"), str(measured / "m")]
-    assert run(["ledger", "verify", str(measured / "L.db"), *good]) == 0
+    capsys.readouterr()
+    assert run(["ledger", "verify", str(measured / "L.db"), *good]) == 8
+    said = capsys.readouterr().out
+    assert said.count("ok") == 3 and "schema.yaml: NOT DECIDED, charge 1" in said
     assert run(["ledger", "verify", str(measured / "L.db"), str(tmp_path / "other.yaml")]) == 5
+
+
+def test_a_page_is_ok_only_where_its_words_were_compared(measured, tmp_path, capsys):
+    """A page with a forged ε and score had the receipt and the hash of its model, and ended as ok."""
+    ledger, model = str(measured / "L.db"), str(measured / "m")
+    true, forged, beside = measured / "page.html", tmp_path / "forged.html", tmp_path / "run"
+    forged.write_text(true.read_text().replace("ε = 1", "ε = 0.1"))
+    assert run(["ledger", "verify", ledger, str(true), model]) == 0
+    assert "page.html: ok, charge 1; every word is what" in capsys.readouterr().out
+    for page in (true, forged):  # nothing at hand can tell them apart
+        assert run(["ledger", "verify", ledger, str(page)]) == 8
+        said = capsys.readouterr().out
+        assert f"{page}: NOT DECIDED, charge 1" in said and "prepriv report MODEL --verify" in said
+    beside.mkdir()
+    shutil.copytree(model, beside / "model")
+    shutil.copy(forged, beside / "report.html")
+    for files in ([str(forged), model], [str(beside / "report.html")], [str(beside)]):
+        assert run(["ledger", "verify", ledger, *files]) == 5
+        said = capsys.readouterr().out
+        assert "it is not the page that" in said and "html: ok" not in said
+    (tmp_path / "other.html").write_text(true.read_text().replace(own_version(), "9.9.9"))
+    assert run(["ledger", "verify", ledger, str(tmp_path / "other.html"), model]) == 8
+    assert "it was not made by version" in capsys.readouterr().out
+
+
+def test_a_copied_receipt_makes_no_file_ok(measured, tmp_path, capsys):
+    receipt = dict(prepriv.Model.load(measured / "m").receipt)
+    path, ledger = tmp_path / "any.json", str(measured / "L.db")
+    path.write_text(json.dumps({"ledger": receipt, "claim": "ε = 0.1"}))
+    assert run(["ledger", "verify", ledger, str(path), "--json"]) == 8
+    assert "not compared" in json.loads(capsys.readouterr().out)["not_decided"][str(path)][0]
+
+
+def test_a_verify_of_files_asks_what_the_report_of_a_model_asks(measured, tmp_path, capsys):
+    ledger, model, page = str(measured / "L.db"), str(measured / "m"), str(tmp_path / "page.html")
+    assert run(["report", model, "--html", page]) == 0
+    whole = ["report", model, "--ledger", ledger, "--verify", page]
+    for line in (whole, ["ledger", "verify", ledger, model, page]):
+        assert run(line) == 8
+        assert "why the page shows no score: row 1 paid for one" in capsys.readouterr().out
 
 
 def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):
@@ -463,7 +513,10 @@ def test_a_charge_whose_release_is_not_recorded_is_a_charge(measured, tmp_path, 
     assert "charged: the ledger is sound" in out and "its release is not recorded" in out
     assert run(line) == 8  # undecided without the page
     assert "give that page with `--verify`" in capsys.readouterr().err
-    assert run(["ledger", "verify", str(cut), str(measured / "m")]) == 0
+    assert run(["ledger", "verify", str(cut), str(measured / "m")]) == 8
+    assert "NOT DECIDED, charge 1" in capsys.readouterr().out
+    files = [str(measured / "m"), str(measured / "page.html")]
+    assert run(["ledger", "verify", str(cut), *files]) == 0
     assert "ok, charge 1; its release is not recorded" in capsys.readouterr().out
 
 
@@ -487,7 +540,7 @@ def test_a_file_that_a_charge_did_not_pay_for_is_found_by_its_receipt(measured, 
     digest = hashlib.sha256((measured / "m" / "model.json").read_bytes()).hexdigest()
     (tmp_path / name).write_text(text.replace(digest, "0" * 64) if digest in text else text + "\n")
     assert run(["ledger", "verify", str(measured / "L.db"), str(tmp_path / name)]) == 5
-    assert "paid for a file that is not this one" in capsys.readouterr().err
+    assert "paid for a file that is not this one" in capsys.readouterr().out
 
 
 def test_a_damaged_ledger_judges_no_file(paid, tmp_path, capsys):
@@ -495,7 +548,7 @@ def test_a_damaged_ledger_judges_no_file(paid, tmp_path, capsys):
     folder, _, _ = paid
     (tmp_path / "L.db").write_bytes((folder / "L.db").read_bytes()[:5000])
     assert run(["ledger", "verify", str(tmp_path / "L.db"), str(folder / "a"), str(folder / "b")]) == 5
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert "its charge" not in said and said.count("no file was judged") == 1
 
 

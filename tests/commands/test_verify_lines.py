@@ -40,9 +40,30 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         copy = found.save(tmp_path / name, ledger=ledger if name == "ev.html" else None)
         assert run([*line, str(copy)]) == 2
         assert "is a measurement" in capsys.readouterr().err
-        assert run(["ledger", "verify", str(ledger), str(copy)]) == 0
-        assert "ok, charge 1" in capsys.readouterr().out
+        noted = name == "ev.html"  # a ledger holds one hash beside a charge
+        assert run(["ledger", "verify", str(ledger), str(copy)]) == (0 if noted else 8)
+        assert ("ok, charge 1" if noted else "NOT DECIDED, charge 1") in capsys.readouterr().out
     with (tmp_path / "ev.html").open("a") as opened:
         opened.write(" ")
     assert run(["ledger", "verify", str(ledger), str(tmp_path / "ev.html")]) == 5
-    assert "no release in this ledger is this file" in capsys.readouterr().err
+    assert "no release in this ledger is this file" in capsys.readouterr().out
+
+
+def test_blanks_are_shown_where_they_are_all_that_differs():
+    """`'</html>'; the model's: '</html>'` showed two equal lines."""
+    assert lines_apart("</html> ", "</html>") == "'</html> '; the model's: '</html>'"
+
+
+def test_an_edit_inside_a_measurement_is_named(tmp_path, capsys):
+    rows, labels = pd.DataFrame({"dose": np.linspace(0, 1, 50)}), ["no", "yes"] * 25
+    domain = prepriv.Domain(
+        {"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50, declared_by="K. Lindqvist"
+    )
+    clf = prepriv.PrivateClassifier(
+        domain, steps=[], learner=GradientDescent(Logistic(), steps=2), holdout=0.5, threads=1
+    )
+    clf.fit(rows, labels).model_.save(tmp_path / "m")
+    page = clf.report_.save(tmp_path / "page.html")
+    page.write_text(page.read_text().replace("K. Lindqvist", "A. Other"))
+    assert run(["report", str(tmp_path / "m"), "--verify", str(page)]) == 1
+    assert "measured_in_private.plan.domain.declared_by" in " ".join(capsys.readouterr().err.split())

@@ -120,7 +120,11 @@ def test_a_second_name_is_no_second_ledger_and_names_of_a_data_set_are_read_as_p
     )
     Ledger.create(tmp_path / "other.db", " Census-2020 ", epsilon=1.0, delta=0)
     told = run("verify", *same, tmp_path / "other.db")
-    assert told.exit_code == 5 and told.output.count("caps add up") == 2
+    # findings are evidence, so a saved standard output holds them; the sum is named
+    assert told.exit_code == 5 and told.stdout.count("their caps add up to epsilon 2, delta 0.00001") == 2
+    Ledger.create(tmp_path / "mu.db", "census-2020", mu=1, unit="gdp")
+    told = run("verify", ledger.path, tmp_path / "mu.db")
+    assert told.exit_code == 5 and told.stdout.count("their caps add up\n") == 2  # in no common unit
     head = ledger.entries()[-1].head
     assert run("verify", ledger.path, "--receipt", f"4:{head.upper()}").exit_code == 0
     assert run("verify", ledger.path, "--receipt", f"4:{'x' * 64}").exit_code == 2

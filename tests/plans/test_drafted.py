@@ -300,6 +300,9 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     for command in (["plan", "S.yaml"], ["train", "t.csv", "--schema", "S.yaml", "--out", "other"]):
         assert run([*command, "--rows", str(N + 1)]) in (0, 2)
         assert said(capsys)[1].count(f"--rows {N + 1:,} is used in place of rows: {N:,}") == 1
+    assert run([*here, "--out", "same", "--ledger", "L.db"]) == 0
+    schema["columns"]["a"]["high"] = 77
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
     assert run([*here, "--out", "silent", "--ledger", "L.db"]) == 0
     capsys.readouterr()
     assert run(["report", "paid", "--ledger", "L.db"]) == 0
@@ -314,12 +317,30 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["report", "half", "--ledger", "other.db"]) == 1
     out, _ = said(capsys)
     assert "charged: the ledger" not in out and "(ε = 0.5 at δ = 1e-06) is not in this ledger" in out
+    # the hash of what was drafted stands beside its charge: the same bounds are no question
+    assert run(["report", "same", "--ledger", "L.db"]) == 1
+    exactly = "bounds and classes are exactly those of the schema draft of row 1"
+    assert f"claims too little: {exactly}" in said(capsys)[0]
+    assert run(["ledger", "verify", "L.db", "same"]) == 5
+    assert said(capsys)[0].count(exactly) == 3  # the model, and both forms of its page
+    assert run(["ledger", "verify", "L.db", "silent"]) == 8  # the same answer as `report --ledger`
+    assert "ASK BEFORE YOU SIGN" in said(capsys)[0]
     assert run(["report", "silent", "--ledger", "L.db"]) == 8  # not decided: only people can say it
     last = capsys.readouterr().out.strip().split("\n")[-1]
+    assert last.startswith("ASK BEFORE YOU SIGN") and "They are not exactly what was drafted" in last
+    assert "schema draft of row 1, which the model does not claim" in last
+    # a record that goes to a registry holds the question, too, and does not answer it
+    assert run(["report", "silent", "--ledger", "L.db", "--record", "d.yaml"]) == 8
+    record = Path("d.yaml").read_text()
     assert (
-        last.startswith("ASK BEFORE YOU SIGN")
-        and "schema draft of row 1, which the model does not claim" in last
+        "QUESTION: the ledger leaves open whether bounds or classes" in record
+        and "did not read them off" not in record
     )
+    assert run(["report", "silent", "--record", "alone.yaml"]) == 0
+    assert "did not read them off" in Path("alone.yaml").read_text()
+    # the draft of a model can stand in another ledger of the same people
+    assert run(["report", "half", "--ledger", "other.db", "--ledger", "L.db"]) in (0, 8)
+    assert "is not in this ledger" not in said(capsys)[0]
     assert run(["report", "silent", "--ledger", "L.db", "--json"]) == 8
     (asked,) = json.loads(said(capsys)[0])["ask_before_you_sign"]
     assert asked in last
@@ -358,7 +379,7 @@ def test_a_schema_that_was_edited_is_not_ok_to_a_ledger(folder, capsys):
     schema["drafted"][0]["content"] = drafted_content(domain.columns, domain.classes, domain.target)
     Path("S.yaml").write_text(yaml.safe_dump(schema))
     assert run(line) == 5
-    assert "drafted other bounds or classes" in capsys.readouterr().err
+    assert "drafted other bounds or classes" in capsys.readouterr().out
 
 
 def test_a_draft_that_cannot_be_noted_is_not_lost_and_that_is_said(folder, monkeypatch):

@@ -147,9 +147,11 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken; 2 bad input, with nothing written or charged; 3 budget exceeded; 4 ledger "
-        "unavailable; 5 ledger corrupt; 6 the ledger refused the plan; 7 a test refused the data (this is charged); 8 an audit could not decide; 70 failed after "
-        "private records were read; 130 interrupted; 141 standard output ended early.",
+        epilog="Exit codes: 0 done, or an audit held; 1 an audit found something broken, or a report differs, was not paid for, or claims too little; 2 bad input, "
+        "with nothing written or charged; 3 budget exceeded; 4 ledger unavailable; 5 ledger corrupt, or `ledger verify` found a charge missing, a file that is not "
+        "the one that was paid for, or two ledgers for the same data set; 6 the ledger refused the plan; 7 a test refused the data (this is charged); 8 an audit "
+        "could not decide, or there is something to ask before you sign; 70 failed after private records were read; 130 interrupted; 141 standard output ended "
+        "early.",
     )
     app.callback()(_options)
     for name, (module, attribute, help_line) in COMMANDS.items():

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
+from prepriv.domain import drafted_content
 from prepriv.drafted import CHARGE, Drafted
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
@@ -41,12 +42,12 @@ _KIND = re.compile(
 
 
 def charge_problems(
-    place: str, model: Model, artifact: bytes, page: Report | None = None
+    place: str, model: Model, artifact: bytes, page: Report | None = None, others: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
     """What a ledger says otherwise than a model, one line each, none if it paid for it; and what it cannot show.
 
-    artifact: the bytes of the model's file. page: the verified report, whose measurement is compared with the charge, too. Raises LedgerError for a ledger that cannot be read, or is not sound.
-    Stop where it takes a page, or a row that is not there, to decide.
+    artifact: the bytes of the model's file. page: the verified report, whose measurement is compared with the charge, too. others: further ledgers, which can hold the charge of a draft.
+    Raises LedgerError for a ledger that cannot be read, or is not sound. Stop where it takes a page, or a row that is not there, to decide.
     """
     if model.receipt is None:
         return ["the model holds no receipt: it says itself that no ledger was charged for it"], []
@@ -78,7 +79,8 @@ def charge_problems(
                 _check_could_be_whole(model, entry)
             if not noted:
                 wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
-    of_drafts = _drafts(book.header, [*entries.values()], model)
+    books = [book, *map(Ledger.open, others)]
+    of_drafts = _drafts([(one.header, one.entries()) for one in books], model)
     return [*wrong, *of_drafts[0]], [*unchecked, *of_drafts[1]]
 
 
@@ -99,12 +101,85 @@ def _check_could_be_whole(model: Model, entry: Entry) -> None:
         )
 
 
-def to_ask(place: str, model: Model, page: Report | None = None) -> list[str]:
+def holding(places: Sequence[str], model: Model) -> tuple[str, list[str]]:
+    """The ledger that holds the receipt of a model, the first where none does; and the others. LedgerError as `charge_problems`."""
+    told = model.receipt or {}
+    key = tuple(told.get(name) for name in CHARGE)
+    holds = (
+        place
+        for place in places
+        for one in Ledger.open(place).entries()
+        if (one.plan_uid, one.sequence, one.head) == key
+    )
+    own = next(holds, places[0])
+    return own, [place for place in places if place != own]
+
+
+def caps_together(headers: Sequence[Header]) -> str:
+    """What several ledgers of one data set may cost together, in words, as far as their units add up."""
+    first = headers[0]
+    if any(
+        (one.unit, one.adjacency, one.periods) != (first.unit, first.adjacency, first.periods)
+        for one in headers
+    ):
+        return "their caps add up"
+    total = sum((one.cap for one in headers), Quanta(0))
+    return f"their caps add up to {short_amount(first.unit, total)}"
+
+
+def unclaimed_drafts(place: str, model: Model, others: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """Schema drafts in ledgers that a model does not claim: those whose bounds and classes it has, and those to ask about.
+
+    A ledger holds a hash of what was drafted beside the charge. place: the ledger of the model; others: further ones, of which the drafts of the same data set are asked about.
+    """
+    domain, receipt = model.declared.domain, model.receipt or {}
+    here = drafted_content(domain.columns, domain.classes, domain.target)
+    claimed = {(drafted.ledger or {}).get("plan_uid") for drafted in domain.drafts}
+    books = [(name, Ledger.open(name)) for name in (place, *others)]
+    of_data = books[0][1].header.dataset
+    drafted_by = {
+        one.plan_uid: one.artifact for _, book in books for one in book.entries() if one.kind == "released"
+    }
+    as_claimed = here in {drafted_by.get(str(uid)) for uid in claimed}
+    found, asked = list[str](), list[str]()
+    for name, book in books:
+        for one in book.entries():
+            if one.kind != "charged" or "schema draft" not in _kinds(one) or one.plan_uid in claimed:
+                continue
+            which = f"the schema draft of row {one.sequence}{f' of {name}' if others else ''}"
+            content = drafted_by.get(one.plan_uid)
+            later = name == place and one.sequence > receipt.get("sequence", one.sequence)
+            if content == here and not as_claimed and not later:
+                cost = short_amount(book.header.unit, one.cost)
+                found.append(
+                    f"bounds and classes are exactly those of {which}, which the model does not claim: its claim is too small, by what that draft cost ({cost})"
+                )
+            elif book.header.dataset == of_data:
+                asked.append(_asks_of_draft(which, content, content == here, later))
+    return found, asked
+
+
+def _asks_of_draft(which: str, content: str | None, same: bool, later: bool) -> str:
+    compared = (
+        "They are exactly what was drafted there"
+        if same
+        else ("They are not exactly what was drafted there, so the draft was edited, or not used")
+    )
+    if content is None:
+        compared = "The ledger holds no hash of what was drafted there"
+    after = ". It was charged after the model" if later else ""
+    return (
+        f"whether bounds or classes come from {which}, which the model does not claim: if they do, its cost is missing in the claim. "
+        f"{compared}{after}"
+    )
+
+
+def to_ask(place: str, model: Model, page: Report | None = None, others: Sequence[str] = ()) -> list[str]:
     """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs."""
     assert model.receipt is not None
     entries = Ledger.open(place).entries()
     row = next(entry for entry in entries if entry.sequence == model.receipt["sequence"])
-    asked = [*_other_drafts(entries, model), *_scored_later(entries, row, model, page)]
+    asked = [*unclaimed_drafts(place, model, others)[1], *_scored_later(entries, row, model, page)]
     whole = None if page is None or model.choice is not None else _of_both(model, page, row)
     if whole is not None and whole.hash != row.plan_hash:
         asked.append(
@@ -137,9 +212,9 @@ def _scored_later(entries: Sequence[Entry], row: Entry, model: Model, page: Repo
     ]
 
 
-def told_of_charge(place: str, model: Model) -> list[str]:
+def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> list[str]:
     """Of a model that a ledger paid for, all of it as far as this copy goes: the day of the charge, what was charged before and
-    after, and what an outsider can learn from all of it now and at most."""
+    after, and what an outsider can learn from all of it now and at most. further: other ledgers."""
     assert model.receipt is not None
     book = Ledger.open(place)
     rows = book.entries()
@@ -166,6 +241,10 @@ def told_of_charge(place: str, model: Model) -> list[str]:
     lines.append(f"everything that this ledger may ever hold{each}: {whole}")
     if unit == "basic":
         lines.append(_COARSER)
+    headers = [Ledger.open(other).header for other in further]
+    alike = [book.header, *(one for one in headers if one.dataset == book.header.dataset)]
+    if len(alike) > 1:
+        lines.append(f"of the ledgers given, {len(alike)} are for this data set: {caps_together(alike)}")
     return lines
 
 
@@ -207,16 +286,18 @@ def _other_measurement(page: Report, entry: Entry) -> list[str]:
     return [f"row {entry.sequence} paid to {charged[1]}, and the page shows {shown.plan.what}"]
 
 
-def _drafts(header: Header, entries: list[Entry], model: Model) -> tuple[list[str], list[str]]:
-    """What the ledger did not pay of the drafts that a model claims beside its run, or paid for otherwise, one line each; and what it
+def _drafts(books: Sequence[tuple[Header, Sequence[Entry]]], model: Model) -> tuple[list[str], list[str]]:
+    """What the ledgers did not pay of the drafts that a model claims beside its run, or paid for otherwise, one line each; and what they
     cannot show of them."""
     wrong, unchecked, domain = list[str](), list[str](), model.declared.domain
     for drafted in domain.drafts:
         claim = of_draft(drafted, domain)
         said = f"the private draft ({epsilon_at(claim.epsilon(drafted.delta), drafted.delta)})"
-        row = next((entry for entry in entries if _is_charge_of(entry, drafted)), None)
+        found = ((*book, one) for book in books for one in book[1] if _is_charge_of(one, drafted))
+        header, entries, row = next(found, (*books[0], None))
         if row is None:
-            wrong.append(f"{said} is not in this ledger, which can pay for what the run alone claims")
+            which = "this ledger, which" if len(books) == 1 else "these ledgers, which"
+            wrong.append(f"{said} is not in {which} can pay for what the run alone claims")
         elif header.unit == "basic" and not _least(header, claim, drafted.delta).fits(row.cost + _SLACK):
             wrong.append(f"row {row.sequence} booked less than {said} claims")
         else:
@@ -235,17 +316,6 @@ def _is_charge_of(entry: Entry, drafted: Drafted) -> bool:
     receipt = drafted.ledger or {}
     same = (entry.plan_uid, entry.sequence, entry.head) == tuple(receipt.get(key) for key in CHARGE)
     return same and (entry.kind, entry.plan_hash) == ("charged", drafted.plan)
-
-
-def _other_drafts(entries: Sequence[Entry], model: Model) -> list[str]:
-    """Schema drafts of the data set that the model does not claim: it may have used them all the same."""
-    claimed = {(drafted.ledger or {}).get("plan_uid") for drafted in model.declared.domain.drafts}
-    return [
-        f"whether bounds or classes come from the schema draft of row {entry.sequence}, which the model does not claim: if they do, "
-        "its cost is missing in the claim"
-        for entry in entries
-        if entry.kind == "charged" and "schema draft" in _kinds(entry) and entry.plan_uid not in claimed
-    ]
 
 
 def _of_another_claim(header: Header, charged: list[Entry], model: Model) -> list[str]:

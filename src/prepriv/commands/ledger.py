@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -24,6 +23,9 @@ from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerE
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
 from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, short_amount
 from prepriv.ledger.urls import is_url
+
+if TYPE_CHECKING:
+    from prepriv.commands.judged import Judged
 
 app = typer.Typer(help="Keep the privacy budget of a data set in a durable ledger.", no_args_is_help=True)
 
@@ -216,16 +218,11 @@ def verify(
 ) -> None:
     """Check ledgers: file, hash chain, totals and cap, receipts of artifacts, and that no data set has two caps.
 
-    A ledger that was restored from an older copy, or lacks its last rows, is consistent by itself. Only receipts can show that, so
-    give everything that was released together with the ledger.
+    A ledger that was restored from an older copy, lacks its last rows, or was made again is consistent by itself. Only receipts can
+    show that, so give everything that was released together with the ledger.
+    "ok" stands on files that were compared whole. A page is compared, word for word, with its model, if that is given or lies beside it.
     """
-    from prepriv.commands.receipts import (
-        charges_of,
-        gives_receipts,
-        missing_receipts,
-        receipts_in,
-        unanswered,
-    )
+    from prepriv.commands.receipts import gives_receipts, receipts_in
 
     with _exit_codes():
         ledgers = [path for path in paths if not gives_receipts(path)]
@@ -239,40 +236,67 @@ def verify(
         places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
         found = {path: verify_file(path, receipt or ()) for path in reversed(places.values())}
         sound = {path: Ledger.open(path) for path in found if not found[path]}
-        datasets = Counter(map(_dataset, sound.values()))
         for name, ledger in sound.items():
-            if datasets[_dataset(ledger)] > 1:
-                found[name].append("another of these ledgers is for the same data set: their caps add up")
+            alike = [one.header for one in sound.values() if one.header.dataset == ledger.header.dataset]
+            if len(alike) > 1:
+                found[name].append(f"another of these ledgers is for the same data set: {_together(alike)}")
         rows = {name: ledger.entries() for name, ledger in sound.items()}
-        known = [*rows.values()]
-        judged = given if len(sound) == len(found) else {}  # a damaged ledger may hold any charge
-        files = {name: missing_receipts(one, known) for name, one in judged.items()}
-        open_ = {name: unanswered(judged[name], known) for name in files if not files[name]}
-        asked = {name: said for name, (said, ask) in open_.items() if ask}
+        files: dict[str, Judged] = {}
+        if given and len(sound) == len(found):  # a damaged ledger may hold any charge
+            from prepriv.commands.judged import judge
+
+            files = judge(given, rows)
         if as_json:
-            print_json(
-                {"ledgers": found}
-                | ({"files": files} if files else {})
-                | ({"ask_before_you_sign": asked} if asked else {})
-            )
-        for name, problems in (*found.items(), *files.items()):
+            print_json(_verdict(found, files))
+        for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
-                say(f"{name}: {problem}", err=True)
-        if len(judged) < len(given):
-            say("no file was judged: a ledger that is not sound may hold any charge", err=True)
+                say(f"{name}: {problem}", err=as_json)  # a finding is evidence: it goes where "ok" goes
+        if len(files) < len(given):
+            say("no file was judged: a ledger that is not sound may hold any charge", err=as_json)
         if not as_json:
             for name in (name for name in found if not found[name]):
                 say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
-            for name in (name for name in files if not files[name]):
-                held = ", ".join(map(str, charges_of(given[name], known)))
-                more = f"; {open_[name][0]}" if open_[name][0] and name not in asked else ""
-                say(f"{name}: ok, {'charges' if ', ' in held else 'charge'} {held}{more}")
-        if any(found.values()) or any(files.values()):
+            for name, one in files.items():
+                if not one.wrong:
+                    say(f"{name}: {_ok(one)}")
+        if any(found.values()) or any(one.wrong for one in files.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
-        for name, said in asked.items():
-            say(f"ASK BEFORE YOU SIGN: {name}: {said}", err=as_json)
-        if asked:
+        for asked, names in _questions(files).items():
+            say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
+        if any(one.asked or one.undecided for one in files.values()):
             raise typer.Exit(NOT_DECIDED)
+
+
+def _ok(one: Judged) -> str:
+    """The line of a file with which nothing is wrong. It says ok of one that was compared whole, and of no other."""
+    held = f"charge{'s' if len(one.charges) > 1 else ''} {', '.join(map(str, one.charges))}"
+    said = f"NOT DECIDED, {held}" if one.undecided else f"ok, {held}"
+    return "; ".join((said, *one.undecided, *one.remarks))
+
+
+def _questions(files: Mapping[str, Judged]) -> dict[str, list[str]]:
+    """What has to be asked, and of which files: a model and its pages share most of it."""
+    found = dict[str, list[str]]()
+    for name, one in files.items():
+        for asked in one.asked:
+            found.setdefault(asked, []).append(name)
+    return found
+
+
+def _verdict(found: Mapping[str, list[str]], files: Mapping[str, Judged]) -> dict[str, object]:
+    """As plain data."""
+    parts: dict[str, object] = {
+        "files": {name: one.wrong for name, one in files.items()},
+        "not_decided": {name: one.undecided for name, one in files.items() if one.undecided},
+        "ask_before_you_sign": {name: one.asked for name, one in files.items() if one.asked},
+    }
+    return {"ledgers": dict(found)} | {key: part for key, part in parts.items() if part}
+
+
+def _together(headers: Sequence[Header]) -> str:
+    from prepriv.commands.charged import caps_together
+
+    return caps_together(headers)
 
 
 @contextmanager
@@ -285,11 +309,6 @@ def _exit_codes() -> Iterator[None]:
     except LedgerError as error:
         say(f"prepriv: {error}", err=True)
         raise typer.Exit(error.exit_code) from None
-
-
-def _dataset(ledger: Ledger) -> str:
-    """Its data set's name, without what two names of one data set differ in."""
-    return " ".join(ledger.header.dataset_id.split()).casefold()
 
 
 def _claim(header: Header) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from prepriv.commands.exits import Stop
 from prepriv.domain import drafted_content
@@ -26,6 +26,8 @@ _LARGEST = 100_000_000  # bytes of a file that is read
 
 Receipt = tuple[int, str, str]
 """Sequence, head and uid."""
+FileKind = Literal["model", "page", "schema", "measurement", "other"]
+"""What a file is. A page is the report of a model, as .html or .json; "other" holds a receipt and is neither."""
 
 
 def gives_receipts(place: str) -> bool:
@@ -43,14 +45,19 @@ def gives_receipts(place: str) -> bool:
 class Given:
     """What a file that was given out says about its charges.
 
-    receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a model or its page the
-    hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted. is_schema: whether it is one.
+    receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a page the
+    hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is.
     """
 
     receipts: tuple[Receipt, ...]
     own: Receipt | None
     artifacts: tuple[str, ...]
-    is_schema: bool
+    kind: FileKind
+
+    @property
+    def is_schema(self) -> bool:
+        """Whether it is one."""
+        return self.kind == "schema"
 
 
 def receipts_in(place: str) -> dict[str, Given]:
@@ -61,7 +68,7 @@ def receipts_in(place: str) -> dict[str, Given]:
     found = {}
     for file in (file for file in files if file.suffix.lower() in _ENDINGS):
         if is_measurement(file):
-            found[str(file)] = Given((), None, (hashlib.sha256(file.read_bytes()).hexdigest(),), False)
+            found[str(file)] = Given((), None, (sha256_of(file),), "measurement")
             continue
         data, is_schema = _data(file), file.suffix.lower() in _SCHEMAS
         if file != path and is_schema and not (isinstance(data, Mapping) and "drafted" in data):
@@ -70,8 +77,8 @@ def receipts_in(place: str) -> dict[str, Given]:
         mine = next(_receipts(own), None)
         if mine is None:
             raise Stop(f"{file} holds no receipt: it says itself that no ledger was charged for it")
-        artifacts = _drafted_in(file) if is_schema else _artifact_in(file, data)
-        found[str(file)] = Given(tuple(dict.fromkeys(_receipts(data))), mine, artifacts, is_schema)
+        kind, artifacts = _drafted_in(file) if is_schema else _artifact_in(file, data)
+        found[str(file)] = Given(tuple(dict.fromkeys(_receipts(data))), mine, artifacts, kind)
     if not found:
         raise Stop(f"{place} holds no file with a receipt")
     return found
@@ -100,24 +107,30 @@ def charges_of(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[int]:
     ]
 
 
-def _artifact_in(file: Path, data: Mapping[str, Any]) -> tuple[str, ...]:
-    """The hash of the model's file, by a model and by its page; nothing of what is neither."""
-    if {"weights", "maps", "plan"} <= data.keys():
-        return (hashlib.sha256(file.read_bytes()).hexdigest(),)
+def sha256_of(file: Path) -> str:
+    """The hash of its bytes."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _artifact_in(file: Path, data: Mapping[str, Any]) -> tuple[FileKind, tuple[str, ...]]:
+    """What it is, and the hash of the model's file that its page states; of anything else its own."""
     named = data.get("artifact")
     said = named.get("sha256") if isinstance(named, Mapping) else None
-    return (said,) if isinstance(said, str) else ()
+    is_model = {"weights", "maps", "plan"} <= data.keys()
+    if isinstance(said, str) and not is_model:
+        return "page", (said,)
+    return "model" if is_model else "other", (sha256_of(file),)
 
 
-def _drafted_in(file: Path) -> tuple[str, ...]:
-    """The hash of what a schema declares, then those that it holds of what was drafted; nothing of a file that no run could use."""
+def _drafted_in(file: Path) -> tuple[FileKind, tuple[str, ...]]:
+    """ "schema", and the hash of what a schema declares, then those that it holds of what was drafted; nothing of a file that no run could use."""
     try:
         domain = load_schema(file, drafts=True).domain()
     except ValueError:
-        return ()
+        return "schema", ()
     held = (drafted.content for drafted in domain.drafts)
     here = drafted_content(domain.columns, domain.classes, domain.target)
-    return (here, *(content for content in held if content is not None))
+    return "schema", (here, *(content for content in held if content is not None))
 
 
 def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
@@ -133,8 +146,8 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
         return [] if charges_of(given, ledgers) else [f"no release in {which} is this file"]
     wrong = [f"its charge {one[0]} is not in {which}" for one in given.receipts if one not in held]
     recorded = _recorded(given, ledgers)
-    if wrong or not recorded or not given.artifacts:
-        return wrong
+    if wrong or not recorded or not given.artifacts or given.kind == "other":
+        return wrong  # a charge can be released as a page and given out as JSON, too: `unanswered`
     if not given.is_schema and recorded != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for a file that is not this one"]
     if given.is_schema and not recorded & {*given.artifacts}:
@@ -142,20 +155,27 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
     return []
 
 
-def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, bool]:
-    """(what a ledger cannot say about a file whose charges it holds, "" for nothing; whether someone has to answer for it)."""
-    if given.own is None or not given.artifacts:
-        said = (
-            "what it declares was not compared: this version reads no schema in it" if given.is_schema else ""
-        )
-        return said, False
+def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, str, str]:
+    """(what a ledger cannot say about a file whose charges it holds, what nothing at hand compared in it, what someone has to answer for).
+
+    Each is "" for nothing. The first is a remark; a file with the second is not decided.
+    """
     recorded = _recorded(given, ledgers)
+    if given.kind == "measurement":
+        return "", "", ""
+    if given.kind == "other":
+        same = recorded == {*given.artifacts}
+        why = "the hash beside its charge is of a file that is not this one, perhaps of its page"
+        said = f"what it states was not compared: {why if recorded else 'the ledger holds no hash beside its charge'}"
+        return "", "" if same else said, ""
+    if given.is_schema and not given.artifacts:
+        return "", "what it declares was not compared: this version reads no schema in it", ""
     if given.is_schema:
         here, *held = given.artifacts
         known = recorded or {*held}
         said = "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
-        return (said, True) if known and here not in known else ("", False)
-    return ("" if recorded else "its release is not recorded"), False
+        return "", "", said if known and here not in known else ""
+    return "" if recorded else "its release is not recorded", "", ""
 
 
 def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:

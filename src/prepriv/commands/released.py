@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
-from prepriv.commands.charged import charge_problems, to_ask, told_of_charge
+from prepriv.commands.charged import charge_problems, holding, to_ask, told_of_charge, unclaimed_drafts
 from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
@@ -185,27 +185,31 @@ def _check_record(path: Path) -> None:
     writable_file(path)
 
 
-def _write_record(path: Path, made: Report) -> None:
-    filled = deployment_record(made)
+def _write_record(path: Path, made: Report, asked: list[str]) -> None:
+    filled = deployment_record(made, asked)
     write_text(path, as_yaml(filled))
-    asked = questions(filled)
-    console.print(f"record: {path}; {len(asked)} questions are left to the curator", soft_wrap=True)
-    for field, question in asked:
+    left = questions(filled)
+    console.print(f"record: {path}; {len(left)} questions are left to the curator", soft_wrap=True)
+    for field, question in left:
         console.print(f"  {field}: {question}", soft_wrap=True)
 
 
-def _check_charge(place: str, released: Model, file: Path, page: Report | None) -> list[str]:
-    """Say whether the ledger paid for the model, and for what its page shows; Stop where it did not. Gives what has to be asked."""
+def _check_charge(places: list[str], released: Model, file: Path, page: Report | None) -> list[str]:
+    """Say whether a ledger paid for the model, and for what its page shows; Stop where none did. Gives what has to be asked."""
     try:
-        wrong, unchecked = charge_problems(place, released, file.read_bytes(), page)
-        told = [] if wrong else told_of_charge(place, released)
-        asked = [] if wrong else to_ask(place, released, page)
+        place, others = holding(places, released)
+        wrong, unchecked = charge_problems(place, released, file.read_bytes(), page, others)
+        small, _ = unclaimed_drafts(place, released, others)
+        told = [] if wrong else told_of_charge(place, released, others)
+        asked = [] if wrong or small else to_ask(place, released, page, others)
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
-    for line in wrong:
-        console.print(f"not charged: {line}", soft_wrap=True)
+    for line in (*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)):
+        console.print(line, soft_wrap=True)
     if wrong:
         raise Stop("the ledger did not pay for this model as it claims", FOUND)
+    if small:
+        raise Stop("the model claims less than what was spent on it", FOUND)
     console.print("charged: the ledger is sound and booked at least what this model claims", soft_wrap=True)
     for line in told:
         console.print(f"  {line}", soft_wrap=True)
@@ -254,9 +258,10 @@ def report(
         typer.Option(help="Write a record for the public registry of deployments here, as .yaml."),
     ] = None,
     ledger: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Check that this ledger (a file or postgresql://...) paid for the model. Charges nothing."
+            help="Check that this ledger (a file or postgresql://...) paid for the model. Charges nothing. Repeat the option "
+            "for other ledgers of the same data set: a draft may stand in one of them."
         ),
     ] = None,
 ) -> None:
@@ -274,22 +279,22 @@ def report(
         if wrong:
             raise Stop(f"{verify} is not the report that this version gives for this model", FOUND)
         console.print(f"verified: {verify} is exactly the report that this model gives")
-        if ledger is None:
+        if not ledger:
             console.print(_on_trust(anew), soft_wrap=True)
         for line in unchecked:
             console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
-        if anew.measured is None and anew.evaluation is None and ledger is None:
+        if anew.measured is None and anew.evaluation is None and not ledger:
             console.print(
                 "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",
                 soft_wrap=True,
             )
         console.print(both_accounts(anew), soft_wrap=True)
-    asked = [] if ledger is None else _check_charge(ledger, released, artifact_file(model), anew)
+    asked = [] if not ledger else _check_charge(ledger, released, artifact_file(model), anew)
     plan = released.declared
     alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     shown = anew or alone  # the page that was verified has what was measured, too
     if record is not None:
-        _write_record(record, shown)
+        _write_record(record, shown, asked)
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")

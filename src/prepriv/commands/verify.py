@@ -28,6 +28,8 @@ from prepriv.runs.self_audit import one_run
 _LARGEST = 100_000_000  # bytes of a report that is read
 _MEASUREMENT = "{path} is a measurement (`prepriv evaluate`) and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
 _SHOWN = 100  # characters of a line that differs
+_MEASURED = "measured_in_private"
+_VERSION = "it was not made by version "
 
 
 def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]:
@@ -51,12 +53,17 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     here = made.to_json()
     wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
     if data.get("version") != here["version"]:
-        wrong.insert(0, f"it was not made by version {own_version()}, which may word it otherwise")
+        wrong.insert(0, f"{_VERSION}{own_version()}, which may word it otherwise")
     wrong += _other_lines(text, made, data, path.suffix == ".html")
     found = ["the noisy counts, and what was measured of them"] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []
     found += ["how many canaries were guessed, and the noise that was found"] if audited is not None else []
     return wrong, found, made
+
+
+def of_another_version(line: str) -> bool:
+    """Whether this line of `differences` says that another version made the report, which this one cannot rebuild."""
+    return line.startswith(_VERSION)
 
 
 def both_accounts(report: Report) -> str:
@@ -98,7 +105,11 @@ def lines_apart(a: str | None, b: str | None) -> str:
     """Both lines, from shortly before the place where they differ. None: there is no such line."""
     pairs = enumerate(zip_longest(a or "", b or ""))
     since = max(0, next((at for at, (x, y) in pairs if x != y), 0) - 20)
-    here, there = ("nothing" if line is None else repr(line[since:].strip()[:_SHOWN]) for line in (a, b))
+    cut = [None if line is None else line[since:] for line in (a, b)]
+    bare = [None if line is None else line.strip() for line in cut]
+    if bare[0] != bare[1]:  # otherwise blanks are all that differs, and are shown
+        cut = bare
+    here, there = ("nothing" if line is None else repr(line[:_SHOWN]) for line in cut)
     return f"{here}; the model's: {there}"
 
 
@@ -121,7 +132,7 @@ def _public(data: dict[str, Any]) -> Evaluation | Errors | None:
 
 def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
     """What it says was measured privately, all of it recomputed from the noisy counts it holds."""
-    said = data.get("measured_in_private")
+    said = data.get(_MEASURED)
     if said is None:
         return None
     try:
@@ -137,12 +148,26 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
             whole = beside([model.part, stated.guarantee])
         counts = {name: np.array(said["counts"][name], dtype=float) for name in stated.releases}
         made = PrivateEvaluation(stated, counts, model.private, said.get("ledger"), whole)
-        if not same(made.to_json(), said):
-            raise ValueError
-        return made
+        wrong = _places_apart(made.to_json(), said)
+        if wrong:  # its plan is hashed whole: what of it was edited shows beside the model's
+            theirs = {**plan["domain"], "n": model.domain.n}
+            wrong = [*_places_apart(model.domain.to_json(), theirs, f"{_MEASURED}.plan.domain"), *wrong]
     except Exception:
         message = "the report holds an evaluation whose plan and counts do not give what it states"
         raise Stop(message, FOUND) from None
+    if wrong:
+        raise Stop(
+            f"the report holds an evaluation whose plan and counts do not give what it states at {', '.join(wrong[:5])}",
+            FOUND,
+        )
+    return made
+
+
+def _places_apart(made: Any, said: Any, at: str = _MEASURED) -> list[str]:
+    """Where plain data differ: the names that lead there."""
+    if isinstance(made, dict) and isinstance(said, dict) and made.keys() == said.keys():
+        return [line for key in made for line in _places_apart(made[key], said[key], f"{at}.{key}")]
+    return [] if same(made, said) else [at]
 
 
 def _audited(data: dict[str, Any], model: Model) -> OneRun | None:

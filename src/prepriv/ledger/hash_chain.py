@@ -81,6 +81,11 @@ class Header:
             *([self.periods] if self.periods else []),
         )
 
+    @property
+    def dataset(self) -> str:
+        """The name of the data set, without what two names of one data set differ in: spaces and capitals."""
+        return " ".join(self.dataset_id.split()).casefold()
+
     def has(self, period: str) -> bool:
         """Whether this is the name of one of its periods: "2026-11" for a month, "2026" for a year, "" without periods."""
         length = {"month": 7, "year": 4}.get(self.periods.partition(" ")[0], 0)

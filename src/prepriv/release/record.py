@@ -8,7 +8,7 @@ the curator knows is a question that begins with QUESTION. docs/deployment-recor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -43,13 +43,16 @@ _WAYS = {
 }
 
 
-def deployment_record(report: Report) -> dict[str, Any]:
+def deployment_record(report: Report, asked: Sequence[str] = ()) -> dict[str, Any]:
     """Fill the registry's schema from a report.
 
     Parameters
     ----------
     report : Report
         Of the run, with its model.
+    asked : sequence of str, default ()
+        What a ledger shows and only people can explain (`prepriv report --ledger`). Each becomes a question beside the bounds and
+        classes, of which the record then does not say that no record decided them.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def deployment_record(report: Report) -> dict[str, Any]:
         "privacy_loss": _loss(report),
         "deployment_model": _model(report),
         "accounting": _accounting(report),
-        "implementation": _implementation(report),
+        "implementation": _implementation(report, asked),
         "administrative": _administrative(report),
     }
     return {
@@ -265,10 +268,10 @@ def _accounting(report: Report) -> dict[str, Any]:
     }
 
 
-def _implementation(report: Report) -> dict[str, Any]:
+def _implementation(report: Report, asked: Sequence[str]) -> dict[str, Any]:
     plan = report.plan
     return {
-        "preprocessing_and_hyperparameter_tuning": _preprocessing(report),
+        "preprocessing_and_hyperparameter_tuning": _preprocessing(report, asked),
         "mechanisms": "\n".join(
             [
                 f"- prepriv {own_version()}; model and report are made by one run of it (plan {plan.hash}).",
@@ -281,7 +284,7 @@ def _implementation(report: Report) -> dict[str, Any]:
     }
 
 
-def _preprocessing(report: Report) -> str:
+def _preprocessing(report: Report, asked: Sequence[str]) -> str:
     plan = report.plan
     lines = ["Pre-processing, each step with what it costs:"]
     for planned, (name, way, cost) in zip(plan.steps, report.paid):
@@ -290,14 +293,15 @@ def _preprocessing(report: Report) -> str:
         lines.append(f"- {name}: {_WAYS[way]} ({cost}){more}")
     if not plan.steps:
         lines.append("- none")
-    lines += [f"Bounds, categories and classes: {_bounds(plan)}", f"Hyperparameters: {_tuned(report)}"]
+    lines += [f"Bounds, categories and classes: {_bounds(plan, asked)}", f"Hyperparameters: {_tuned(report)}"]
+    lines += [_ask(f"the ledger leaves open {one}") for one in map(printable, asked)]
     lines.append(
         _ask("was anything tried or looked at on these rows before this run, and is it in the same ledger?")
     )
     return "\n".join(lines)
 
 
-def _bounds(plan: Plan) -> str:
+def _bounds(plan: Plan, asked: Sequence[str]) -> str:
     if plan.domain.drafts:
         edited = "" if plan.domain.as_drafted else ", or edited by whoever ran it"
         declared = all(drafted.declared_label for drafted in plan.domain.drafts)
@@ -305,7 +309,10 @@ def _bounds(plan: Plan) -> str:
         return f"drafted by a private mechanism on private records, in the claim{edited}.{classes}"
     named = plan.domain.declared_by
     by = "" if named is None else f" by {printable(named)}"
-    return f"declared{by}. This run did not read them off the data.\n{_ask('where do the declared bounds and categories come from?')}"
+    read = "This run did not read them off the data."
+    if asked:
+        read = "The ledger of these data leaves questions open, which follow. So it is not known here whether private records decided any of them."
+    return f"declared{by}. {read}\n{_ask('where do the declared bounds and categories come from?')}"
 
 
 def _tuned(report: Report) -> str:

@@ -150,7 +150,8 @@ def asked_of_curator(report: Report) -> list[str]:
     else:
         lines.append(
             "Is every other use of these people's data in the same ledger? `prepriv ledger verify LEDGER FILES...` looks for the receipts of "
-            "all that you were given, such as models, reports and answers. A copy of the ledger can lack its last rows."
+            "all that you were given, such as models, reports and answers. A copy of the ledger can lack its last rows, and a whole ledger can be "
+            "made again: only a receipt or a head (`ledger show`) that someone else kept shows it."
         )
     return lines
 

@@ -1,0 +1,51 @@
+"""Planted bugs: files that were given out, and what a ledger is said to show about them."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+FILES, DRAFTS = "tests/commands/test_report_ledger.py", "tests/plans/test_drafted.py"
+CLASS = "a check of a part that is reported as a check of the whole"
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a page whose words nothing compared is ok",
+        CLASS,
+        "commands/judged.py",
+        "        found.undecided.append(_WORDS.format(name=page))\n",
+        "        pass\n",
+        (FILES, "-k", "ok_only_where"),
+    ),
+    Mutant(
+        "what a page says otherwise than its model is not reported",
+        CLASS,
+        "commands/judged.py",
+        '    found.wrong += [f"it is not the page that {file} gives: {line}" for line in wrong]\n',
+        "",
+        (FILES, "-k", "ok_only_where"),
+    ),
+    Mutant(
+        "a receipt that was copied makes any file ok",
+        CLASS,
+        "commands/receipts.py",
+        "same = recorded == {*given.artifacts}",
+        "same = True",
+        (FILES, "-k", "copied_receipt"),
+    ),
+    Mutant(
+        "the bounds of a draft are taken for a question, and not for its use",
+        "a draft that was used and not claimed",
+        "commands/charged.py",
+        "            if content == here and not as_claimed and not later:\n",
+        "            if False:\n",
+        (DRAFTS, "-k", "pays_for_the_draft"),
+    ),
+    Mutant(
+        "other bounds than those of a draft are taken for its use",
+        "an honest model that is accused",
+        "commands/charged.py",
+        "            if content == here and not as_claimed and not later:\n",
+        "            if content is not None and not as_claimed and not later:\n",
+        (DRAFTS, "-k", "pays_for_the_draft"),
+    ),
+)
