@@ -425,3 +425,21 @@ def test_means_by_sensitivity_are_not_called_noisy():
     }
     assert "noisy means" in by["budget"] and "true means" not in by["budget"]
     assert "true means" in by["sensitivity"] and "noisy means" not in by["sensitivity"]
+
+
+def test_a_setting_of_the_pipeline_is_not_one_of_the_model_and_says_where_it_is_set():
+    model = prepriv.private(
+        make_pipeline(StandardScaler(), LogisticRegression()), Domain.box(0, 1, 2, [0, 1])
+    )
+    with pytest.raises(ValueError, match=r"logisticregression__C=.*prepriv\.choose"):
+        model.set_params(logisticregression__C=0.1)
+    assert model.set_params(steps__way="sketch").get_params()["steps__way"] == "sketch"
+
+
+def test_a_column_of_words_that_reaches_a_median_is_named_by_its_categories():
+    words = [name for name, column in DOMAIN.columns.items() if isinstance(column, Categorical)]
+    with pytest.raises(ValueError, match="SimpleImputer") as told:
+        prepriv.private(make_pipeline(SimpleImputer(strategy="median"), LogisticRegression()), DOMAIN)
+    assert str(DOMAIN.columns[words[0]].categories[0]) in str(told.value) and not str(told.value).endswith(
+        ":"
+    )

@@ -99,6 +99,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         own = {
             key.removeprefix("steps__"): params.pop(key) for key in list(params) if key.startswith("steps__")
         }
+        if isinstance(self.steps, StepRule) and (
+            inner := [
+                key for key in params if "__" in key and key.partition("__")[0] not in self._get_param_names()
+            ]
+        ):
+            raise ValueError(
+                f"{inner[0]} is a setting of the pipeline that prepriv.private read: set it there, as in "
+                f"private(pipeline.set_params({inner[0]}=...), domain), and compare such models with prepriv.choose, at one price. Settings of this "
+                f"model are {', '.join(f'steps__{k}' for k in self.steps.get_params())} and those of {type(self).__name__}"
+            )
         late = [key for key in ("class_weight", "threshold") if key in params and hasattr(self, "model_")]
         super().set_params(**params)
         if late:

@@ -21,6 +21,7 @@ from prepriv.plans.decision import decision, decision_in_words
 from prepriv.plans.plan import make_plan
 from prepriv.preprocessing import ClassCounts
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.release.advice import to_do
 from prepriv.runs.train import train
 from prepriv.tables.encoding import encode
 
@@ -226,3 +227,13 @@ def test_weights_are_doubted_where_a_loss_has_no_probabilities_and_only_there():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prepriv.PrivateClassifier(DOMAIN, learner=learner).plan(1000)
+
+
+def test_an_evaluation_in_python_advises_as_the_command_does(balanced):
+    """ "does not beat always answering good", and nothing said that the weights cost that accuracy."""
+    for made, weighed in ((balanced, True), (fitted(), False)):
+        found = made.evaluate(X[:2000], Y[:2000], epsilon=5.0)
+        told = [*to_do(found.quality, weighed=weighed, weak=False)]
+        assert found.weighed is weighed and told and all(line in str(found) for line in told)
+    held = fitted(class_weight={"yes": 3}, holdout=0.3)
+    assert held.evaluation_.weighed

@@ -39,6 +39,13 @@ def test_json_carries_the_claim_its_conditions_and_all_prices(plan, tmp_path):
     assert data["plan_hash"] == plan.hash
 
 
+def test_a_report_is_replaced_unless_that_is_forbidden(plan, tmp_path):
+    report = Report.of(plan, private=True)
+    assert report.save(tmp_path / "r.json") == report.save(tmp_path / "r.json", overwrite=True)
+    with pytest.raises(ValueError, match="overwrite=False"):
+        report.save(tmp_path / "r.json", overwrite=False)
+
+
 def test_html_is_one_well_formed_page_that_needs_nothing_else(plan, tmp_path):
     text = (
         Report.of(plan, private=True, evaluation=Evaluation(10, 0.8, 0.9))

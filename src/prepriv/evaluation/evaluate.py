@@ -59,7 +59,8 @@ def evaluate(
     )
     paid = admit(plan, table, ledger=ledger, session=session, counted=counted, reached=reached)
     counts = release(plan, row_entries(plan, model, *paid.rows), paid.session)
-    return PrivateEvaluation(plan, counts, paid.session.private, paid.receipt)
+    weighed = model.class_weight is not None
+    return PrivateEvaluation(plan, counts, paid.session.private, paid.receipt, weighed=weighed)
 
 
 def release(plan: EvaluationPlan, of: RowEntries, session: Session) -> dict[str, Floats]:

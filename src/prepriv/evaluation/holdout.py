@@ -180,7 +180,9 @@ def train_and_evaluate(
         receipt=paid.receipt,
         audit=audit,
     )
-    of = row_entries(plan.evaluation, Model.of(trained), table.some(coins), targets[coins])
+    model = Model.of(trained)
+    of = row_entries(plan.evaluation, model, table.some(coins), targets[coins])
     counts = release(plan.evaluation, of, session)
     private = trained.private and session.private
-    return trained, PrivateEvaluation(plan.evaluation, counts, private, paid.receipt, plan.guarantee)
+    weighed = model.class_weight is not None
+    return trained, PrivateEvaluation(plan.evaluation, counts, private, paid.receipt, plan.guarantee, weighed)

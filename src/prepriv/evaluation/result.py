@@ -23,6 +23,7 @@ from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import epsilon_at, up
 from prepriv.guarantees.second_account import Event, Events
+from prepriv.release.advice import to_do
 from prepriv.release.quality import Quality
 from prepriv.release.writing import write_atomically
 from prepriv.runs.charge import check_charged, released
@@ -34,7 +35,8 @@ class PrivateEvaluation:
 
     counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (2,);
     of a plan with groups those of each of them, (groups, ...). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
-    this together, where coins set the test rows aside (holdout.py).
+    this together, where coins set the test rows aside (holdout.py). weighed: whether the model weighs classes, which decides what is
+    advised where it is printed.
     """
 
     plan: EvaluationPlan
@@ -42,6 +44,7 @@ class PrivateEvaluation:
     private: bool
     receipt: Mapping[str, Any] | None = None
     whole: Guarantee | None = None
+    weighed: bool = False
 
     @property
     def guarantee_(self) -> Guarantee | None:
@@ -155,7 +158,12 @@ class PrivateEvaluation:
 
     def __str__(self) -> str:
         found = self.quality
-        lines = [*found.good(), *found.fails(), self.claim, *self.notes]
+        said = (
+            *found.good(),
+            *found.fails(),
+            *to_do(found, weighed=self.weighed, weak=False),
+        )  # as the command
+        lines = [*said, self.claim, *self.notes]
         lines += [str(figure) for figure in self.figures.values()]
         for group in self.groups.values():
             told = group.figures.values() if group.answered else [group.share, TOO_FEW]

@@ -220,6 +220,12 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
                 told = (
                     "cells may hold other values than the listed ones, or none; give handle_unknown='ignore'"
                 )
+            elif ("non-numeric" in told or "could not convert" in told) and any(rows.kinds):
+                few = next(kind for kind in rows.kinds if kind)[:3]
+                told = (
+                    f"it computes with numbers, and a categorical column reaches it (one with {', '.join(map(str, few))}): give it numeric "
+                    "columns alone, in a ColumnTransformer"
+                )
             elif "contains NaN" in told:
                 told = "cells can be missing, so fill them before it, as by SimpleImputer"
             raise ValueError(f"{name} cannot be fitted on rows of this domain: {told}") from None

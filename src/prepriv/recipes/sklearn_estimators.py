@@ -122,7 +122,10 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
             "where a probability or a threshold counts",
         )
     if class_weight is not None:
-        says += ("class_weight weighs predicted probabilities, not the rows of the training",)
+        says += (
+            "class_weight weighs predicted probabilities, not the rows of the training: predict is not always the class with the largest "
+            "predict_proba",
+        )
     without_effect = []
     for key, value in sorted(params.items()):
         if key == "loss" or _same(key, value, defaults[key]):

@@ -312,13 +312,16 @@ class Report:
 
         return page(self)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = True) -> Path:
         """Write it as .html or .json, by the ending of the name.
 
         Parameters
         ----------
         path : path
             The path of the file. Its folder is made if it does not exist.
+        overwrite : bool, default True
+            Whether an earlier file is replaced. A report can be made again from its model, so it is by default. (A model, which
+            was paid for, is not: `Model.save`.)
 
         Returns
         -------
@@ -328,11 +331,13 @@ class Report:
         Raises
         ------
         ValueError
-            For another ending.
+            For another ending, and without `overwrite` if the file is there.
         """
         path = Path(path)
         if path.suffix not in (".html", ".json"):
             raise ValueError(f"a report is saved as .html or .json; got {path.suffix or 'no ending'}")
+        if not overwrite and path.exists():
+            raise ValueError(f"{path} exists: choose another name, or leave out overwrite=False")
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, self.to_html() if path.suffix == ".html" else self.text())
         return path

@@ -55,8 +55,8 @@ class Signal:
             return f"the sketch carries enough for its steps. {self._lost}" + self._pairs
         if self.b >= _ENOUGH:
             return (
-                f"the tables of the sketch hold many cells for {plan.n:,} {self._whose} (noise {self.tau:.2f} in total variation; "
-                f"{CLEAR} is clear). {self._lost} Declare fewer categories, or give the sketch a larger share.{self._pairs}"
+                f"the tables of the sketch hold many cells for {plan.n:,} {self._whose}: their noise is {self.tau:.3g} in total variation, and "
+                f"at most {CLEAR} is wanted. {self._lost} Declare fewer categories, or give the sketch a larger share.{self._pairs}"
             )
         weak = "would be noise" if self.verdict == "too little" else "is coarse"
         return (
@@ -121,7 +121,7 @@ class Signal:
             if self.pair_noise <= 2 * PAIRED
             else "correlations bring nothing, and cost the tables"
         )
-        return f" Noise of one correlation is {self.pair_noise:.2g} (0.05 is clear): {what}."
+        return f" Noise of one correlation is {self.pair_noise:.2g}, and at most 0.05 is wanted: {what}."
 
 
 def signal_of(plan: SketchPlan) -> Signal:
