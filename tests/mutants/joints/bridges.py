@@ -373,7 +373,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "categories that are passed through are one-hot",
         "our own: a postcode of 99,999 in a row of norm 1, 5.30 printed, 10.70 true",
         "accounts/from_sklearn.py",
-        "if left := [name for name in declared if name not in self.settled]:",
+        "if left := [name for name in declared if name not in self.settled | taken_by]:",
         "if left := []:",
         (*SETTINGS, "-k", "encoded_or_dropped"),
     ),
