@@ -5,7 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, StackingClassifier, VotingClassifier
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    KFold,
+    TunedThresholdClassifierCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import MultiOutputClassifier
 
 PAGE = (Path(__file__).parents[1] / "docs" / "scikit-learn.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
@@ -43,3 +60,65 @@ def test_each_tool_of_the_table_has_its_words():
     ):
         assert tool in PAGE
     assert len(BLOCKS) >= 10 and "```\n\n```" not in PAGE
+
+
+class Seen(ClassifierMixin, BaseEstimator):
+    """Keeps the labels that its fits are given."""
+
+    labels: set = set()  # noqa: RUF012 read after a fit
+
+    def __init__(self, a=1):
+        self.a = a
+
+    def fit(self, X, y, sample_weight=None):
+        Seen.labels |= set(np.unique(y).tolist())
+        self.classes_, self.coef_ = np.unique(y), np.ones((1, X.shape[1]))
+        return self
+
+    def predict(self, X):
+        return np.where(np.asarray(X)[:, 0] > 0.5, self.classes_[-1], self.classes_[0])
+
+    def predict_proba(self, X):
+        share = np.asarray(X)[:, :1]
+        return np.hstack([1 - share, share])
+
+
+X, FOLDS = np.random.default_rng(0).random((60, 3)), KFold(3)
+WORDS = np.where(X[:, 0] > 0.5, "good", "bad")
+ENCODE = {
+    "cross_val_predict": lambda: cross_val_predict(Seen(), X, WORDS, cv=FOLDS, method="predict_proba"),
+    "VotingClassifier": lambda: VotingClassifier([("a", Seen())]).fit(X, WORDS),
+    "StackingClassifier": lambda: StackingClassifier([("a", Seen())], cv=FOLDS).fit(X, WORDS),
+    "BaggingClassifier": lambda: BaggingClassifier(Seen(), 2).fit(X, WORDS),
+    "OneVsRestClassifier": lambda: OneVsRestClassifier(Seen()).fit(X, WORDS),
+    "OneVsOneClassifier": lambda: OneVsOneClassifier(Seen()).fit(X, WORDS),
+    "OutputCodeClassifier": lambda: OutputCodeClassifier(Seen()).fit(X, WORDS),
+}
+AS_GIVEN = {
+    "cross_val_score": lambda: cross_val_score(Seen(), X, WORDS, cv=FOLDS),
+    "cross_validate": lambda: cross_validate(Seen(), X, WORDS, cv=FOLDS),
+    "cross_val_predict": lambda: cross_val_predict(Seen(), X, WORDS, cv=FOLDS),
+    "learning_curve": lambda: learning_curve(Seen(), X, WORDS, cv=FOLDS),
+    "GridSearchCV": lambda: GridSearchCV(Seen(), {"a": [1]}, cv=FOLDS).fit(X, WORDS),
+    "CalibratedClassifierCV": lambda: CalibratedClassifierCV(Seen(), cv=FOLDS).fit(X, WORDS),
+    "TunedThresholdClassifierCV": lambda: TunedThresholdClassifierCV(Seen(), cv=FOLDS).fit(X, WORDS),
+    "FixedThresholdClassifier": lambda: FixedThresholdClassifier(Seen()).fit(X, WORDS),
+    "MultiOutputClassifier": lambda: MultiOutputClassifier(Seen()).fit(X, np.c_[WORDS, WORDS]),
+    "SelectFromModel": lambda: SelectFromModel(Seen()).fit(X, WORDS),
+    "AdaBoostClassifier": lambda: AdaBoostClassifier(Seen(), n_estimators=1).fit(X, WORDS),
+    "RFE": lambda: RFE(Seen(), n_features_to_select=2).fit(X, WORDS),
+}
+
+
+@pytest.mark.parametrize("name", [*ENCODE, *(f"{name}, as given" for name in AS_GIVEN)])
+def test_the_page_says_which_tools_encode_the_labels(name):
+    """With words as classes no label of such a tool is a declared class, and its fits learn from noise."""
+    tool, _, given = name.partition(", ")
+    Seen.labels = set()
+    (AS_GIVEN if given else ENCODE)[tool]()
+    assert Seen.labels == {"bad", "good"} if given else Seen.labels and not Seen.labels & {"bad", "good"}
+    rows = [
+        line.split("|") for line in PAGE.partition("## Tools that encode y")[2].splitlines() if "|" in line
+    ]
+    says = [row[2] for row in rows if f"`{tool}`" in row[1]]
+    assert any("as given" in said for said in says) if given else any("as given" not in s for s in says)
