@@ -315,6 +315,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan, domain = trained.plan, self._domain()
         self.plan_ = plan
         self.model_ = Model.of(trained)
+        if made is not None or trained.audited is not None:
+            from prepriv.evaluation.found_hashes import found_note
+
+            self.model_ = replace(self.model_, found=found_note(made, trained.audited))
         self.report_ = Report.of(
             plan,
             private=trained.private,

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import pickle
+import re
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -16,7 +18,9 @@ from prepriv._version import own_version
 from prepriv.cli import run
 from prepriv.commands.charged import charge_problems, to_ask
 from prepriv.commands.exits import Stop
+from prepriv.evaluation.found_hashes import found_hashes, found_in, found_note
 from prepriv.guarantees.in_words import guesses_in_words
+from prepriv.guarantees.one_run import OneRun
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger, Noted, condition_note
 from prepriv.ledger.noted import MOST_NOTE
@@ -195,7 +199,9 @@ def test_a_verified_page_is_what_is_printed_and_given_as_json(tmp_path, monkeypa
         "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 50\n"
     )
     asked = ["--schema", "S.yaml", "--holdout", "0.5", "--evaluate-epsilon", "2", "--out", "run"]
-    assert run(["train", "t.csv", *asked]) == 0
+    Ledger.create("L.db", "people", epsilon=9, delta=1e-3)
+    assert run(["train", "t.csv", *asked, "--ledger", "L.db"]) == 0
+    assert Ledger.open("L.db").entries()[1].note.startswith("score ")
     line = ["report", "run/model", "--verify", "run/report.html"]
     capsys.readouterr()
     assert run(line) == 0 and "\nε = 2 at δ" in capsys.readouterr().out
@@ -243,7 +249,7 @@ def test_a_measure_left_out_of_a_page_was_charged(measured):
     less = prepriv.evaluation.result.PrivateEvaluation(plan, counts, True, None, None)
     page = prepriv.Report.of(model.declared, private=True, model=model, measured=less)
     wrong, _ = charge_problems(str(measured / "L.db"), model, bytes_, page)
-    assert len(wrong) == 1 and "evaluate: accuracy, confusion" in wrong[0]
+    assert len(wrong) == 2 and "evaluate: accuracy, confusion" in wrong[0] and "whose hash" in wrong[1]
 
 
 def test_the_kind_of_a_charge_stays_in_its_note_however_long_a_persons_is(tmp_path):
@@ -447,6 +453,54 @@ def test_a_copied_receipt_makes_no_file_ok(measured, tmp_path, capsys):
     path.write_text(json.dumps({"ledger": receipt, "claim": "ε = 0.1"}))
     assert run(["ledger", "verify", ledger, str(path), "--json"]) == 8
     assert "not compared" in json.loads(capsys.readouterr().out)["not_decided"][str(path)][0]
+
+
+def test_counts_that_were_edited_with_all_that_follows_are_found_by_their_hash(measured, tmp_path, capsys):
+    """ "verified: ... exactly the report that this model gives", and "charged", of a page with another score."""
+    ledger, model = str(measured / "L.db"), prepriv.Model.load(measured / "m")
+    true = data_of((measured / "page.html").read_text())["measured_in_private"]
+    release = Ledger.open(ledger).entries()[1]
+    assert release.kind == "released" and re.fullmatch("score [0-9a-f]{64}", release.note)
+    assert run(["ledger", "show", ledger]) == 0
+    assert f"  {release.note[:18]}\n" in capsys.readouterr().out  # and not all 64 digits
+    for more, code in ((0.0, 0), (1.0, 1)):
+        counts = {name: np.array(values, dtype=float) for name, values in true["counts"].items()}
+        counts["accuracy"] = counts["accuracy"] + more
+        plan = prepriv.evaluation.evaluation_plan.plan_evaluation(
+            model.domain, n=true["plan"]["n"], epsilon=1.0
+        )
+        whole = prepriv.guarantees.algebra.beside([model.part, plan.guarantee])
+        score = prepriv.evaluation.result.PrivateEvaluation(plan, counts, True, true.get("ledger"), whole)
+        page = prepriv.Report.of(
+            model.declared, private=True, model=model, measured=score, receipt=model.receipt
+        ).save(tmp_path / f"{code}.html")
+        assert run(["report", str(measured / "m"), "--verify", str(page)]) == 0
+        assert "stated by the report alone: the noisy counts" in capsys.readouterr().out
+        line = ["report", str(measured / "m"), "--verify", str(page), "--ledger", ledger]
+        assert run(line) == code
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("by their hash: the noisy counts" in said) == (code == 0)
+        assert ("not charged: the score on the page is not the one whose hash" in said) == (code == 1)
+        assert run(["ledger", "verify", ledger, str(measured / "m"), str(page)]) == (5 if code else 0)
+        assert "stated by the page alone" not in capsys.readouterr().out
+
+
+def test_a_model_alone_reveals_no_hash_of_its_score():
+    """Its claim does not cover the score, and whoever guesses the counts could check the guess."""
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, holdout=0.5, threads=1)
+    model = clf.fit(ROWS, LABELS).model_
+    digest = found_in(model.found)["score"]
+    assert digest not in model.text() and digest.encode() not in pickle.dumps(model)
+    assert pickle.loads(pickle.dumps(model)).found == ""
+
+
+def test_guessed_canaries_have_a_hash_of_their_own():
+    run_ = OneRun(1000, 553, 0.0134, 100, 1.0, "replace-one", 1.0)
+    noted = found_note(None, run_)
+    assert found_in(noted) == found_hashes(None, run_) and noted.startswith("canaries ")
+    assert found_hashes(None, replace(run_, correct=554)) != found_hashes(None, run_)
+    assert found_note(None, None) == "" and found_in("pilot of March") == {}
 
 
 def test_a_verify_of_files_asks_what_the_report_of_a_model_asks(measured, tmp_path, capsys):

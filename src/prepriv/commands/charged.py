@@ -12,6 +12,7 @@ from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.domain import drafted_content
 from prepriv.drafted import CHARGE, Drafted
 from prepriv.evaluation.evaluation_plan import model_hash
+from prepriv.evaluation.found_hashes import found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
@@ -79,9 +80,30 @@ def charge_problems(
                 _check_could_be_whole(model, entry)
             if not noted:
                 wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
+    if page is not None:
+        wrong += [
+            f"the {name} on the page is not the one whose hash the ledger holds: numbers were edited, or left out"
+            for name in booked_findings(place, model, page)[1]
+        ]
     books = [book, *map(Ledger.open, others)]
     of_drafts = _drafts([(one.header, one.entries()) for one in books], model)
     return [*wrong, *of_drafts[0]], [*unchecked, *of_drafts[1]]
+
+
+def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], list[str]]:
+    """Of what a page states and no model gives, by its name in `found_hashes`: what the ledger holds the same hash of, and what another one.
+
+    The ledger got these hashes with the release of the model. It holds none for a run of an earlier version.
+    """
+    uid = (model.receipt or {}).get("plan_uid")
+    notes = [
+        one.note for one in Ledger.open(place).entries() if (one.kind, one.plan_uid) == ("released", uid)
+    ]
+    booked = found_in(" ".join(notes))
+    measured = page.measured if isinstance(page.measured, PrivateEvaluation) else None
+    shown = found_hashes(measured, page.audited)
+    same = [name for name, digest in shown.items() if booked.get(name) == digest]
+    return same, [name for name in shown if name in booked and name not in same]
 
 
 def _check_could_be_whole(model: Model, entry: Entry) -> None:

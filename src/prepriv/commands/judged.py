@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prepriv.commands.charged import charge_problems, holding, to_ask, unclaimed_drafts
+from prepriv.commands.charged import booked_findings, charge_problems, holding, to_ask, unclaimed_drafts
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import Given, charges_of, missing_receipts, sha256_of, unanswered
-from prepriv.commands.verify import differences, of_another_version
+from prepriv.commands.verify import SAID, differences, of_another_version
 from prepriv.ledger import Entry
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
@@ -46,7 +46,7 @@ def judge(given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]]) ->
     for name, one in sound.items():
         if one.kind == "page":
             file = files.get(one.artifacts[0]) or _beside(Path(name), one.artifacts[0])
-            page = _page(judged[name], Path(name), file)
+            page = _page(judged[name], Path(name), file, [*ledgers])
             if file is not None and page is not None:
                 _charged(judged[name], file, page, [*ledgers])
                 if page.measured is not None or file not in shown:
@@ -62,13 +62,14 @@ def _beside(page: Path, sha256: str) -> Path | None:
     return file if file.is_file() and sha256_of(file) == sha256 else None
 
 
-def _page(found: Judged, page: Path, file: Path | None) -> Report | None:
+def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -> Report | None:
     """The report that the model of a page gives, if that is every word of the page."""
     if file is None:
         found.undecided.append(_WORDS.format(name=page))
         return None
     try:
-        wrong, unchecked, made = differences(page, Model.load(file))
+        model = Model.load(file)
+        wrong, unchecked, made = differences(page, model)
     except ValueError as why:
         found.undecided.append(f"its words were not checked: {file} cannot be read ({why})")
         return None
@@ -82,7 +83,8 @@ def _page(found: Judged, page: Path, file: Path | None) -> Report | None:
     if wrong:
         return None
     found.remarks.append(f"every word is what {file} gives")
-    found.remarks += [f"stated by the page alone: {line}" for line in unchecked]
+    same = [SAID[name] for name in booked_findings(holding(places, model)[0], model, made)[0]]
+    found.remarks += [f"stated by the page alone: {line}" for line in unchecked if line not in same]
     return made
 
 

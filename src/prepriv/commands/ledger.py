@@ -347,7 +347,8 @@ def _line(header: Header, entry: Entry, charged: int, artifact: str) -> str:
             + short_amount(header.unit, entry.cost)
             + (f"  artifact {artifact[:12]}" if artifact else "")
         )
-    line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {entry.note}"
+    note = re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1", entry.note)  # hashes of what was found
+    line = f"{entry.sequence:5}  {entry.day}  {entry.kind:8}  {entry.plan_uid}  {what}  {note}"
     return line.rstrip()
 
 

@@ -16,12 +16,19 @@ from typing import Annotated, Any
 import typer
 
 from prepriv._text import csv_cell
-from prepriv.commands.charged import charge_problems, holding, to_ask, told_of_charge, unclaimed_drafts
+from prepriv.commands.charged import (
+    booked_findings,
+    charge_problems,
+    holding,
+    to_ask,
+    told_of_charge,
+    unclaimed_drafts,
+)
 from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.verify import both_accounts, differences
+from prepriv.commands.verify import SAID, both_accounts, differences
 from prepriv.ledger import LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
@@ -194,6 +201,16 @@ def _write_record(path: Path, made: Report, asked: list[str]) -> None:
         console.print(f"  {field}: {question}", soft_wrap=True)
 
 
+def _booked(places: list[str] | None, released: Model, page: Report) -> list[str]:
+    """What the page states and no model gives, where a ledger holds its hash. A ledger that cannot be read is reported by `_check_charge`."""
+    try:
+        if not places:
+            return []
+        return [SAID[name] for name in booked_findings(holding(places, released)[0], released, page)[0]]
+    except LedgerError:
+        return []
+
+
 def _check_charge(places: list[str], released: Model, file: Path, page: Report | None) -> list[str]:
     """Say whether a ledger paid for the model, and for what its page shows; Stop where none did. Gives what has to be asked."""
     try:
@@ -281,7 +298,10 @@ def report(
         console.print(f"verified: {verify} is exactly the report that this model gives")
         if not ledger:
             console.print(_on_trust(anew), soft_wrap=True)
-        for line in unchecked:
+        booked = _booked(ledger, released, anew)
+        for line in booked:
+            console.print(f"as the ledger has them since the release, by their hash: {line}", soft_wrap=True)
+        for line in (one for one in unchecked if one not in booked):
             console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
         if anew.measured is None and anew.evaluation is None and not ledger:
             console.print(

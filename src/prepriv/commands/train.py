@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +57,7 @@ from prepriv.domain import Domain
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.named import named
 from prepriv.evaluation.evaluation_plan import drowned
+from prepriv.evaluation.found_hashes import found_note
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
@@ -224,7 +225,7 @@ class Job:
                 say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
             with private_run(came), progress_bar() as progress:
                 trained, measured = self._trained(frozen, whole, room, progress, came)
-                model = Model.of(trained)
+                model = replace(Model.of(trained), found=found_note(measured, trained.audited))
                 evaluation = None
                 if test is not None and self.public_test is not None:
                     name = self.public_test.name  # a path would tell of this machine
@@ -246,7 +247,7 @@ class Job:
                     report.save(folder / "report.json")
                     report.save(folder / "report.html")
             finally:  # of what was written, whoever replaced it since
-                released(self.ledger, trained.receipt, model.text().encode())
+                released(self.ledger, trained.receipt, model.text().encode(), model.found)
         _tell(report, measured, folder)
         return report
 

@@ -13,6 +13,7 @@ from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.commands.receipts import is_measurement
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan
+from prepriv.evaluation.found_hashes import CANARIES, SCORE
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.one_run import OneRun
@@ -29,6 +30,11 @@ _LARGEST = 100_000_000  # bytes of a report that is read
 _MEASUREMENT = "{path} is a measurement (`prepriv evaluate`) and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
 _SHOWN = 100  # characters of a line that differs
 _MEASURED = "measured_in_private"
+SAID = {
+    SCORE: "the noisy counts, and what was measured of them",
+    CANARIES: "how many canaries were guessed, and the noise that was found",
+}
+"""What follows from no model, by what a ledger may hold a hash of."""
 _VERSION = "it was not made by version "
 
 
@@ -55,9 +61,9 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     if data.get("version") != here["version"]:
         wrong.insert(0, f"{_VERSION}{own_version()}, which may word it otherwise")
     wrong += _other_lines(text, made, data, path.suffix == ".html")
-    found = ["the noisy counts, and what was measured of them"] if measured is not None else []
+    found = [SAID[SCORE]] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []
-    found += ["how many canaries were guessed, and the noise that was found"] if audited is not None else []
+    found += [SAID[CANARIES]] if audited is not None else []
     return wrong, found, made
 
 

@@ -310,7 +310,7 @@ class Ledger:
         most = currency.Quanta(max(row.spent.main for row in rows), max(row.spent.delta for row in rows))
         return Charge(rows[-1].sequence, rows[-1].head, most)
 
-    def released(self, plan_uid: str, artifact_sha256: str) -> None:
+    def released(self, plan_uid: str, artifact_sha256: str, *, note: str = "") -> None:
         """Record that the artifact of a charged plan is published. Call it after the artifact is safely in place.
 
         Parameters
@@ -319,6 +319,9 @@ class Ledger:
             The uid of the charge.
         artifact_sha256 : str
             The SHA-256 of the artifact's public bytes, 64 lower-case hexadecimal digits.
+        note : str, default ""
+            At most 200 printable characters, about what was released under this charge and nothing else. `Model.save`
+            writes hashes of the counts of a score there.
 
         Raises
         ------
@@ -330,6 +333,7 @@ class Ledger:
             As in `charge`.
         """
         _check_plan(plan_uid, artifact_sha256, name="artifact_sha256")
+        _check_note(note)
         with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             charged = _charged(db, plan_uid)[-1]
@@ -342,6 +346,7 @@ class Ledger:
                 charged.plan_hash,
                 day=tail.day,
                 artifact=artifact_sha256,
+                note=note,
                 period=charged.period,
             )
             sql_rows.append(db, entry)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -88,6 +88,9 @@ class Model:
     choice : Chosen, optional
         How it was chosen among others (`prepriv.choose`). The claim is then that of all candidates. None: there were
         no others.
+    found : str, default ""
+        Hashes of what the run found beside the model, such as the counts of a score. `save` writes them into the ledger.
+        Neither the file nor a pickle holds them, because it would then reveal the score.
 
     See Also
     --------
@@ -116,6 +119,7 @@ class Model:
     receipt: Mapping[str, Any] | None = None
     link: Link | None = None
     choice: Chosen | None = None
+    found: str = field(default="", compare=False)
 
     @staticmethod
     def of(trained: Trained) -> Model:
@@ -134,6 +138,10 @@ class Model:
         said = plan.to_json(claimed=trained.private)
         link = Link.of(plan)
         return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle of it holds: all but the hashes of what else the run found."""
+        return self.__dict__ | {"found": ""}
 
     def __repr__(self) -> str:
         maps = " -> ".join(str(write_map(m)["map"]) for m in self.maps) or "none"
@@ -396,7 +404,7 @@ class Model:
             target.parent.mkdir(parents=True, exist_ok=True)
         text = self.text()
         write_atomically(target, text)
-        released(ledger, self.receipt, text.encode())
+        released(ledger, self.receipt, text.encode(), self.found)
         return target
 
     def _is_another(self, file: Path) -> bool:

@@ -113,8 +113,14 @@ def periods_in_words(plan: Plan) -> list[str]:
 
 def shown_by_verify(report: Report) -> list[str]:
     """What `report --verify` (with `--ledger`, of a run that was charged) shows of a page: lines for an officer."""
+    whole = "no word of this page was edited: it is the one that this model gives"
+    if report.measured is not None or report.audited is not None:
+        shown = "are stated by this page alone"
+        if report.receipt is not None:
+            shown = "are compared, too, where the ledger holds their hash, as it does of a run that was saved with it"
+        whole = f"no word of this page was edited: it is the one that this model gives, with the numbers that the run measured. Those {shown}"
     lines = [
-        "no word of this page was edited: it is the one that this model and its measurements give",
+        whole,
         "the claim follows from the plan and, where dp-accounting is installed, by a second accountant",
         "the model's file is the one with the hash on this page",
     ]

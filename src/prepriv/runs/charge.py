@@ -98,13 +98,17 @@ def check_charged(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any
         raise ValueError("ledger: this was not charged to a ledger, so none can hold its hash")
 
 
-def released(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes) -> None:
+def released(
+    path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, written: bytes, found: str = ""
+) -> None:
     """`note_hash` of an artifact, once it is in place."""
-    note_hash(path, receipt, hashlib.sha256(written).hexdigest())
+    note_hash(path, receipt, hashlib.sha256(written).hexdigest(), found)
 
 
-def note_hash(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, digest: str) -> None:
-    """Write down a hash of what was released beside its charge. Nothing without both.
+def note_hash(
+    path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, digest: str, found: str = ""
+) -> None:
+    """Write down a hash of what was released beside its charge, and what else was found (`found_note`). Nothing without path and receipt.
 
     Raises NotNoted where the ledger cannot be written, does not know the charge, or holds an artifact of it already.
     """
@@ -114,10 +118,10 @@ def note_hash(path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | 
 
     uid = receipt["plan_uid"]
     try:
-        Ledger.open(path).released(uid, digest)
+        Ledger.open(path).released(uid, digest, note=found)
     except LedgerError as error:
         why = str(error).removesuffix("; nothing was granted")
         raise NotNoted(
             f"the result is written, and its charge stays; its hash is not in the ledger: {why}. Once the ledger can be "
-            f"written: Ledger.open(...).released({uid!r}, {digest!r})"
+            f"written: Ledger.open(...).released({uid!r}, {digest!r}{f', note={found!r}' if found else ''})"
         ) from None

@@ -33,6 +33,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "copied_receipt"),
     ),
     Mutant(
+        "any hash of a score makes the score of a page that of the run",
+        "our own: counts edited with all that follows from them",
+        "commands/charged.py",
+        "if booked.get(name) == digest]",
+        "if name in booked]",
+        (FILES, "-k", "edited_with_all"),
+    ),
+    Mutant(
+        "a model is saved without the hash of its score",
+        "our own: counts edited with all that follows from them",
+        "release/model.py",
+        "text.encode(), self.found)",
+        "text.encode())",
+        (FILES, "-k", "edited_with_all"),
+    ),
+    Mutant(
         "the bounds of a draft are taken for a question, and not for its use",
         "a draft that was used and not claimed",
         "commands/charged.py",

@@ -1,0 +1,44 @@
+"""Hashes of what a run found and no model gives again: noisy counts of a score, guessed canaries. A ledger holds them beside the release.
+
+A page states these numbers. Its words follow from them and from the model, so an edit of the numbers that changes all words with
+them is found by their hash alone. They were released under the charge that the row belongs to, so their hash costs nothing more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.one_run import OneRun
+
+SCORE, CANARIES = "score", "canaries"
+_NOTED = re.compile(rf"({SCORE}|{CANARIES}) ([0-9a-f]{{64}})")
+
+
+def found_hashes(measured: PrivateEvaluation | None, audited: OneRun | None) -> dict[str, str]:
+    """The hash of each, by its name; nothing for what a run did not do."""
+    found: dict[str, Any] = {}
+    if measured is not None:
+        counts = {name: np.asarray(values, dtype=float).tolist() for name, values in measured.counts.items()}
+        found[SCORE] = {"plan": measured.plan.hash, "counts": counts}
+    if audited is not None:
+        found[CANARIES] = [audited.canaries, audited.correct, audited.noise]
+    return {
+        name: hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+        for name, data in found.items()
+    }
+
+
+def found_note(measured: PrivateEvaluation | None, audited: OneRun | None) -> str:
+    """The same as the note of a release in a ledger."""
+    return ", ".join(f"{name} {digest}" for name, digest in found_hashes(measured, audited).items())
+
+
+def found_in(note: str) -> dict[str, str]:
+    """What such a note holds."""
+    return dict(_NOTED.findall(note))
