@@ -346,8 +346,8 @@ def test_what_the_ledger_holds_beside_the_model_is_said(paid, capsys):
     assert 0 <= right - 100 * (e + 1e-3) / (e + 1) < 0.1
     page = prepriv.Report.of(b.declared, private=True, model=b, receipt=b.receipt)
     promise = page.summary.promise
-    assert "sees this model can" in promise[0] and promise[1].endswith(cap.partition(": ")[2].strip() + ".")
-    assert promise[1] in page.to_html() and promise[1] in json.dumps(page.to_json(), ensure_ascii=False)
+    assert "sees this model can" in promise[0] and promise[2].endswith(cap.partition(": ")[2].strip() + ".")
+    assert promise[2] in page.to_html() and promise[2] in json.dumps(page.to_json(), ensure_ascii=False)
     assert "0.9999" not in page.to_html()  # of the ledger's sum, which is rounded up
 
 
@@ -528,7 +528,7 @@ def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):
     assert "prepriv ledger verify LEDGER FILES" in text and "<details><summary>Its proofs" in text
     alone = prepriv.Report.of(model.declared, private=True, model=model)
     assert alone.summary.predicts[1] == f"It was trained on {trained} declared records."
-    assert "sees this model can" in alone.summary.promise[0] and len(alone.summary.promise) == 1
+    assert "sees this model can" in alone.summary.promise[0] and len(alone.summary.promise) == 2
 
 
 def test_counts_that_are_private_are_not_split(tmp_path):

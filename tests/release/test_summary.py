@@ -25,14 +25,17 @@ from prepriv import preprocessing as pre
 from prepriv.adjacency import ADJACENCIES
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.guarantees.in_words import promise, right_guesses
+from prepriv.guarantees.in_words import delta_in_words, promise, right_guesses
+from prepriv.guarantees.printed import percent, up
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
 from prepriv.release.advice import to_do
 from prepriv.release.quality import Quality, Share
 from prepriv.release.report import Errors, Evaluation
-from prepriv.release.summary import TITLES
+from prepriv.release.review import asked_of_curator
+from prepriv.release.summary import TITLES, charged_earlier
 
 DOMAIN = Domain.box(0, 1, 2, ["died", "survived"], n=4000)
 
@@ -355,3 +358,53 @@ def test_a_page_says_what_an_empty_cell_becomes():
     made = make_plan(domain, steps, GradientDescent(Logistic(), steps=5), epsilon=1.0, delta=1e-5)
     page = Report.of(made, private=True).to_html()
     assert all(f"<td>{s}</td>" in page for s in ("counts as 5", "is imputed", "a category of its own"))
+
+
+def test_what_several_rows_of_one_person_cost_is_said_where_the_claim_is_per_row():
+    report = Report.of(plan_of(), private=True)
+    two, five = report.summary.several
+    assert two.epsilon >= gaussian(2 * report.guarantee.mu).epsilon(1e-5) > report.guarantee.epsilon(1e-5)
+    said = next(one for one in report.summary.promise if "one person" in one)
+    assert up(five.epsilon, 4) in said and percent(two.right)[:-1] in said
+    assert html.escape(said) in report.to_html() and said in "\n".join(report.summary.lines())
+    assert html.escape(said) in report._repr_html_()
+    assert report.to_json()["summary"]["several_rows"][1] == {
+        "rows": 5,
+        "right": five.right,
+        "epsilon": five.epsilon,
+    }
+    unit = replace(DOMAIN, unit="patient", rows_per_unit=3)
+    of_units = Report.of(plan_of(unit), private=True)
+    assert not of_units.summary.several and "several_rows" not in of_units.to_json()["summary"]
+    assert not any("one person" in one for one in of_units.summary.promise)
+    assert not Report.of(plan_of(), private=False).summary.several
+
+
+def receipt_of(total, sequence):
+    return {
+        "cap": "epsilon 3, delta 0.00002",
+        "total": total,
+        "sequence": sequence,
+        "head": "0" * 64,
+        "dataset": "t",
+    }
+
+
+def test_the_cap_is_that_of_all_uses_and_earlier_charges_are_named():
+    """Page two said "epsilon 1.2 charged" beside ε = 1 and never named the 0.2."""
+    later = Report.of(plan_of(), private=True, receipt=receipt_of("epsilon 1.2, delta 0.000011", 3))
+    first = Report.of(plan_of(), private=True, receipt=receipt_of("epsilon 1, delta 0.00001", 1))
+    cap = later.summary.promise[-1]
+    assert "epsilon 3" in cap and "not this model" in cap and cap.count("data set") == 1
+    assert "epsilon 0.2 " in charged_earlier(later) and charged_earlier(later) in later.to_html()
+    assert not charged_earlier(first) and not charged_earlier(Report.of(plan_of(), private=True))
+    asked = [" ".join(asked_of_curator(one)) for one in (later, first)]
+    assert "draft" in asked[0] and "draft" not in asked[1]
+    assert all("number of records" in one for one in asked)
+
+
+def test_delta_stands_in_words_beside_one_in_n():
+    page = Report.of(plan_of(), private=True).to_html()
+    assert "1 in 100,000" in page and "1 in 4,000" in page
+    assert "is smaller" in delta_in_words(1e-5, 4000) and "NOT" in delta_in_words(1e-3, 4000)
+    assert delta_in_words(0.0, 4000) == ""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from html import escape
 
 from prepriv._rounding import UP
 from prepriv.guarantees.families import approximate_dp, gaussian
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import USELESS, down, epsilon_at, percent, up
+from prepriv.guarantees.printed import USELESS, down, epsilon_at, exact, percent, up
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FALSE_ALARMS = 0.01
@@ -198,6 +199,38 @@ def attacker(guarantee: Guarantee, seen: str = COVERED) -> tuple[str, str]:
         "time, instead of 50%.",
         f"A test that raises a false alarm in {percent(FALSE_ALARMS)} of all cases raises a true one in at most "
         f"{percent(true_alarms(guarantee))}.",
+    )
+
+
+def delta_in_words(delta: float, n: int, whose: str = "record") -> str:
+    """Say what δ is, beside one in the number of records.
+
+    Parameters
+    ----------
+    delta : float
+        The delta of a claim.
+    n : int
+        The declared number of records.
+    whose : str, default "record"
+        What is counted.
+
+    Returns
+    -------
+    str
+        "" for δ = 0.
+
+    Examples
+    --------
+    >>> delta_in_words(1e-5, 18437).split(". ")[0]
+    'δ = 1e-05 is what ε leaves out: an outcome may be likelier than ε allows by 1 in 100,000'
+    """
+    if delta <= 0:
+        return ""
+    one_in = int(1 / Decimal(repr(delta)))
+    beside = "smaller" if delta * n < 1 else "NOT smaller"
+    return (
+        f"δ = {exact(delta)} is what ε leaves out: an outcome may be likelier than ε allows by 1 in {one_in:,}. Publishing one whole "
+        f"{whose} at random would need δ = 1/n, which is 1 in {n:,}. This δ is {beside}."
     )
 
 

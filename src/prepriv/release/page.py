@@ -22,7 +22,7 @@ from prepriv._version import own_version
 from prepriv.columns import Categorical, Column, Numeric, bounds_in_words, middle_in_words
 from prepriv.domain import Domain
 from prepriv.guarantees.gaussian import gdp_mu
-from prepriv.guarantees.in_words import AMOUNT, attacker, rounded_amounts
+from prepriv.guarantees.in_words import AMOUNT, attacker, delta_in_words, rounded_amounts
 from prepriv.guarantees.printed import exact, places, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.plans.price import Price
@@ -37,7 +37,7 @@ from prepriv.release.quality import Quality, lowest
 from prepriv.release.report import TITLES, Report
 from prepriv.release.review import asked_of_curator, review, shown_by_verify
 from prepriv.release.shape_picture import shape_picture
-from prepriv.release.summary import cap_in_words, origin_of, seen_with, set_aside
+from prepriv.release.summary import cap_in_words, charged_earlier, origin_of, seen_with, set_aside
 
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
@@ -113,6 +113,10 @@ def _claim(report: Report) -> str:
         tested=set_aside(report),
         left_then=rounded_amounts(left_of(report.receipt), left=True),
         whole=cap_in_words(report),
+        delta_words=delta_in_words(
+            report.plan.delta, report.plan.n, "record" if report.plan.domain.unit is None else "unit"
+        ),
+        earlier=charged_earlier(report),
         rounded=rounded_amounts,
         up=up,
         exact=exact,
@@ -180,11 +184,15 @@ def _added_up(report: Report) -> list[tuple[str, str, str]]:
     return [
         *lines,
         (
-            "all of it, for a person in every one of these tables",
+            f"all of it, for one {_protected(report.plan.domain)} that is in every one of these tables",
             up(report.guarantee.epsilon(delta), 4),
             exact(delta),
         ),
     ]
+
+
+def _protected(domain: Domain) -> str:
+    return "record" if domain.unit is None else f"`{printable(domain.unit)}`"
 
 
 def _added_plainly(report: Report) -> str:

@@ -17,7 +17,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import epsilon_at, exact, separated, up
 from prepriv.plans.plan import Plan
-from prepriv.release.summary import seen_with
+from prepriv.release.summary import charged_earlier, seen_with
 
 if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
@@ -141,8 +141,11 @@ def asked_of_curator(report: Report) -> list[str]:
     ]
     if domain.drafts:
         lines.append("Was anything in the drafted schema edited after a look at the data?")
-    else:
-        lines.append("Where does the number of records come from, and was the table counted before?")
+    elif charged_earlier(report):
+        lines.append(
+            "What were the earlier charges of its ledger, and was a private draft of this schema among them? The claim of this page covers none."
+        )
+    lines.append("Where does the number of records come from, and was the table counted before?")
     if claim is not None and claim.conditions:
         lines.append(
             "Do the data satisfy what the claim rests on? `prepriv validate` says so, to the curator alone."

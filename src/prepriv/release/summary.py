@@ -11,7 +11,11 @@ from prepriv._text import printable
 from prepriv.adjacency import n_is_public
 from prepriv.columns import Numeric, bounds_in_words
 from prepriv.domain import Domain
-from prepriv.guarantees.in_words import guesses_in_words, promise
+from prepriv.guarantees.drafts import of_draft
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, promise
+from prepriv.guarantees.printed import plain
+from prepriv.guarantees.several_rows import RowsOfOne, rows_in_words, rows_of_one
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
@@ -46,6 +50,8 @@ class ReportSummary:
         What nobody can find out.
     quality : Quality, optional
         The numbers of the three. None: nothing was measured.
+    several : tuple of RowsOfOne
+        What the promise is worth for someone with several rows. None where a unit is declared.
 
     Examples
     --------
@@ -64,6 +70,7 @@ class ReportSummary:
     to_do: tuple[str, ...]
     promise: tuple[str, ...]
     quality: Quality | None = None
+    several: tuple[RowsOfOne, ...] = ()
 
     @staticmethod
     def of(report: Report) -> ReportSummary:
@@ -78,7 +85,7 @@ class ReportSummary:
         -------
         ReportSummary
         """
-        plan, found = report.plan, _quality(report)
+        plan, found, several = report.plan, _quality(report), rows_of_one(_parts(report), report.plan.delta)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
         said = decision_in_words(plan.class_weight, plan.domain.classes)
         good = (
@@ -99,8 +106,9 @@ class ReportSummary:
             good,
             () if found is None else tuple(found.fails()),
             tuple(to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE)),
-            _promised(report),
+            _promised(report, several),
             found,
+            several,
         )
 
     @property
@@ -122,7 +130,11 @@ class ReportSummary:
     def to_json(self) -> dict[str, Any]:
         """Plain data: the sentences, and the numbers in them."""
         parts = [{"title": title, "sentences": list(said)} for title, said in self.sections]
-        return {"parts": parts, "numbers": None if self.quality is None else self.quality.to_json()}
+        told = {"parts": parts, "numbers": None if self.quality is None else self.quality.to_json()}
+        if not self.several:
+            return told
+        each = [{"rows": s.rows, "right": s.right, "epsilon": plain(s.epsilon)} for s in self.several]
+        return told | {"several_rows": each}
 
 
 def _quality(report: Report) -> Quality | None:
@@ -161,11 +173,18 @@ def _of_target(target: Numeric) -> str:
     )
 
 
-def _promised(report: Report) -> tuple[str, ...]:
+def _parts(report: Report) -> list[Guarantee]:
+    """What the claim of a report adds up: the run and each draft; none without a claim."""
+    domain = report.plan.domain
+    return [] if report.part is None else [report.part, *(of_draft(d, domain) for d in domain.drafts)]
+
+
+def _promised(report: Report, several: tuple[RowsOfOne, ...]) -> tuple[str, ...]:
     if report.guarantee is None:
         return ("No privacy is promised: this run used no noise, or noise for tests that can be reproduced.",)
-    whole = cap_in_words(report)
-    return (promise(report.guarantee, seen_with(report)), *([whole] if whole else []))
+    rests = bool(report.guarantee.conditions)
+    more = (rows_in_words(several, report.plan.delta, conditions=rests), cap_in_words(report))
+    return (promise(report.guarantee, seen_with(report)), *filter(None, more))
 
 
 def seen_with(report: Report) -> str:
@@ -176,19 +195,34 @@ def seen_with(report: Report) -> str:
 
 
 def cap_in_words(report: Report) -> str:
-    """What the whole ledger of a report may ever hold, from its cap: one sentence; "" without a ledger."""
+    """What all uses of the data set may cost together, from the cap of the ledger: two sentences; "" without a ledger."""
     cap = str((report.receipt or {}).get("cap", ""))
     said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
-    return said and f"Everything that this ledger may ever hold{each}: {said}."
+    return said and (
+        f"All uses of the data set together, not this model alone, may cost{each} what the cap of the ledger allows: {said}."
+    )
+
+
+def charged_earlier(report: Report) -> str:
+    """Of what the ledger holds with this charge, how much was there before, and that the claim leaves it out; "" where nothing was, or
+    the claim covers a draft."""
+    claim, receipt = report.guarantee, report.receipt or {}
+    total = dict(AMOUNT.findall(str(receipt.get("total", "")))).get("epsilon")
+    if claim is None or total is None or report.plan.domain.drafts or receipt.get("sequence") == 1:
+        return ""
+    before = float(total) - claim.epsilon(report.plan.delta)
+    if before < 1e-6:
+        return ""
+    return f"About epsilon {before:.4g} of that was charged before this run, to other uses of the data set. The claim of this page leaves them out."
 
 
 def drafted_or_edited(domain: Domain) -> str:
     """Whether a drafted domain is the one that was drafted, as far as its schema says it."""
     if domain.as_drafted is None:
-        return "They may have been edited since: the draft holds no hash of them."
+        return "Columns, bounds, categories or classes may have been edited since: the draft holds no hash of them."
     if domain.as_drafted:
         return "They are as drafted, by the hash that the schema holds."
-    return "They were edited since."
+    return "Columns, bounds, categories or classes were edited since the draft, by the hash that the schema holds."
 
 
 def origin_of(domain: Domain) -> str:
@@ -257,4 +291,4 @@ def _of_what(report: Report) -> Iterator[str]:
         yield "The data set has no name here, since no ledger was charged."
     yield from _origin(domain)
     if domain.declared_by is None:
-        yield "Nobody is named who answers for them: `declared_by:` in the schema does that."
+        yield "Nobody is named who answers for them. Whoever writes the schema can enter a name, as `declared_by:`."

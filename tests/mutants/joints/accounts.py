@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mutant import Mutant
 
+ROWS = ("tests/guarantees/test_several_rows.py",)
 SECOND = ("tests/release/test_second_account.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -46,5 +47,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "    return tuple((*part, *drafts) for part in parts)\n",
         "    return parts\n",
         (*SECOND, "-k", "draft_of_the_schema"),
+    ),
+    Mutant(
+        "what may go wrong with one row is not multiplied by what the next one allows",
+        "a claim about single rows that is copied as one per person",
+        "guarantees/several_rows.py",
+        "(d + np.exp(t) * c)",
+        "(d + c)",
+        (*ROWS, "-k", "closed_form"),
+    ),
+    Mutant(
+        "a person with several rows pays for one less",
+        "a claim about single rows that is copied as one per person",
+        "guarantees/several_rows.py",
+        "for _ in range(rows - 1):",
+        "for _ in range(rows - 2):",
+        (*ROWS, "-k", "closed_form"),
     ),
 )

@@ -1,0 +1,185 @@
+"""What a claim about one record is worth for someone with several of them: group privacy of its trade-off function.
+
+Proof: docs/proofs/several_rows.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prepriv._arguments import integer
+from prepriv._rounding import UP
+from prepriv.guarantees.families import Gaussian, gaussian
+from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import right_guesses
+from prepriv.guarantees.lines import ULP, SupportLines, support_lines
+from prepriv.guarantees.loss_distribution import compose
+from prepriv.guarantees.piecewise import STEEPEST, PiecewiseLinear
+from prepriv.guarantees.printed import exact, percent, useful
+from prepriv.guarantees.tradeoff import TradeoffFunction
+
+TOLD = (2, 5)
+"""Rows of one person of which a report says what they cost."""
+_LINES = 192  # of each step, twice: any of them are sound, more are tighter
+
+
+def of_several_rows(one: TradeoffFunction, rows: int) -> TradeoffFunction:
+    """Give what f-DP for one record means where so many records change at once: 1 - (1 - f) applied so many times.
+
+    Parameters
+    ----------
+    one : TradeoffFunction
+        f, for one record and both orders of neighbours.
+    rows : int
+        How many records change, 1 or more.
+
+    Returns
+    -------
+    TradeoffFunction
+        For both orders. Rounded down: µ-GDP becomes (rows · µ)-GDP, and of other curves lines are composed.
+
+    Raises
+    ------
+    ValueError
+        For another number of rows.
+
+    Notes
+    -----
+    Where the claim rests on conditions of the data, all tables between the two have to satisfy them.
+    Proof: docs/proofs/several_rows.md, after Dong, Roth and Su, Gaussian Differential Privacy, Theorem 2.14.
+
+    Examples
+    --------
+    >>> from prepriv import guarantees as g
+    >>> round(of_several_rows(g.gaussian(0.25), 2).epsilon(1e-5) - g.gaussian(0.5).epsilon(1e-5), 6)
+    0.0
+    """
+    rows = integer("rows", rows)
+    if rows == 1:
+        return one
+    if isinstance(one, Gaussian):
+        return gaussian(rows * one.mu * UP)
+    lines = one.lines()
+    even = np.linspace(lines.slopes[0], lines.slopes[-1], 2 * _LINES)  # the tails, which `lines` has few of
+    step = _thinned(
+        support_lines(np.append(lines.slopes, even), np.append(lines.deltas, one._signed_delta(even)))
+    )
+    found = step
+    for _ in range(rows - 1):
+        found = _thinned(_then(found, step))
+    return PiecewiseLinear(found, found)
+
+
+def _then(first: SupportLines, second: SupportLines) -> SupportLines:
+    """Lines of both steps: P(E) <= e^t Q(E) + d after Q(E) <= e^s R(E) + c is e^(s + t) R(E) + d + e^t c."""
+    s, c = first.slopes[:, None], first.deltas[:, None]
+    t, d = second.slopes[None, :], second.deltas[None, :]
+    with np.errstate(over="ignore"):  # what is above 1 says nothing
+        deltas = (d + np.exp(t) * c) * (1.0 + ULP * (16.0 + 2.0 * np.abs(t)))
+        slopes = np.nextafter(s + t, np.inf)
+    kept = (np.abs(slopes) <= STEEPEST) & (deltas < 1.0)
+    return support_lines(slopes[kept], deltas[kept])
+
+
+def _thinned(lines: SupportLines) -> SupportLines:
+    """Fewer of them, half of them dense where there were many and half evenly spread."""
+    count = len(lines.slopes)
+    if count <= 2 * _LINES:
+        return lines
+    even = np.searchsorted(lines.slopes, np.linspace(lines.slopes[0], lines.slopes[-1], _LINES))
+    kept = np.union1d(even, np.linspace(0, count - 1, _LINES).astype(int))
+    return support_lines(lines.slopes[kept], lines.deltas[kept])
+
+
+@dataclass(frozen=True)
+class RowsOfOne:
+    """What a claim about one record allows where one person has so many of them.
+
+    Parameters
+    ----------
+    rows : int
+        How many.
+    right : float
+        The largest chance of guessing right which of two equally likely versions of all of them was used.
+    epsilon : float
+        ε at the δ of the claim.
+    """
+
+    rows: int
+    right: float
+    epsilon: float
+
+
+def rows_of_one(
+    parts: Sequence[Guarantee], delta: float, told: Sequence[int] = TOLD
+) -> tuple[RowsOfOne, ...]:
+    """Give what a claim allows for someone with several rows.
+
+    Parameters
+    ----------
+    parts : sequence of Guarantee
+        What the claim adds up: of mechanisms that ran one after another, each chosen at most after seeing the outputs before.
+    delta : float
+        The delta at which ε is computed.
+    told : sequence of int, default (2, 5)
+        How many rows.
+
+    Returns
+    -------
+    tuple of RowsOfOne
+        None of a claim that counts all rows of one unit, and none without parts.
+
+    Examples
+    --------
+    >>> from prepriv.guarantees.guarantee import GaussianEvent
+    >>> made = Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one")
+    >>> [(one.rows, round(one.right, 3), round(one.epsilon, 2)) for one in rows_of_one([made], 1e-5)]
+    [(2, 0.599, 1.99), (5, 0.734, 5.68)]
+    """
+    if not parts or parts[0].unit is not None:
+        return ()
+    found = []
+    for rows in told:
+        curves = [of_several_rows(part.tradeoff.symmetrized(), rows) for part in parts]
+        whole = compose([(curve, 1) for curve in curves]).symmetrized()
+        several = Guarantee(whole, parts[0].adjacency)
+        found.append(RowsOfOne(rows, right_guesses(several), several.epsilon(delta)))
+    return tuple(found)
+
+
+def rows_in_words(found: Sequence[RowsOfOne], delta: float, *, conditions: bool) -> str:
+    """Say it in one or two sentences.
+
+    Parameters
+    ----------
+    found : sequence of RowsOfOne
+        As `rows_of_one` gives it.
+    delta : float
+        The delta at which ε was computed.
+    conditions : bool
+        Whether the claim rests on conditions of the data.
+
+    Returns
+    -------
+    str
+        "" where nothing was found.
+
+    Examples
+    --------
+    >>> rows_in_words([], 1e-5, conditions=False)
+    ''
+    """
+    if not found:
+        return ""
+    each = [
+        f"{percent(one.right)[:-1]} times in 100 with {one.rows} rows ({useful(one.epsilon)})"
+        for one in found
+    ]
+    rests = " The tables with some of these rows changed have to satisfy the conditions of the claim, too."
+    return (
+        f"One row, one person: this is about single rows. Of all rows of one person together, guesses are right at most "
+        f"{' and '.join(each)}, at δ = {exact(delta)}.{rests if conditions else ''}"
+    )
