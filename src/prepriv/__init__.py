@@ -110,7 +110,10 @@ _HOMES = {
     "Validation": "runs.validate",
     "validate": "runs.validate",
 }
-_ASKED_BELOW = {"draft_domain": "description.draft"}  # of rooms that may not import it: `Domain.draft`
+_ASKED_BELOW = {  # of layers that may not import it: `Domain.draft`, `Model.evaluate`
+    "draft_domain": "description.draft",
+    "measure_model": "evaluation.evaluate",
+}
 
 
 def __dir__() -> list[str]:

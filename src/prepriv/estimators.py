@@ -444,26 +444,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         training. Proof: docs/proofs/evaluation.md.
         """
         model = self._fitted()
-        stream = as_stream(X)
-        there = count_rows(X, y, model.domain) if stream is None else stream.rows
-        if model.domain.n_is_public:
-            options.setdefault("n", there)
-        if options.get("n") is None:
-            raise ValueError(
-                "n, the declared number of test rows, must be given: the true one is private, or known only by reading them"
-            )
-        if stream is not None:
-            X, options["source"] = stream, stream.source
-        from prepriv.evaluation.evaluate import evaluate
-        from prepriv.evaluation.evaluation_plan import as_trained, drowned, plan_evaluation
+        from prepriv.evaluation.evaluate import measure_model
 
-        plan = plan_evaluation(
-            model, epsilon=epsilon, delta=self.delta if delta is None else delta, **options
+        return measure_model(
+            model,
+            X,
+            y,
+            epsilon=epsilon,
+            delta=self.delta if delta is None else delta,
+            ledger=self.ledger if ledger is None else ledger,
+            session=self._session,
+            **options,
         )
-        for why in filter(None, (drowned(plan), as_trained(plan, model))):  # before the charge
-            warnings.warn(why, UserWarning, stacklevel=2)
-        ledger = self.ledger if ledger is None else ledger
-        return evaluate(plan, model, X, y, ledger=ledger, session=self._session(plan))
 
     @property
     def coef_(self) -> NDArray[np.float64]:

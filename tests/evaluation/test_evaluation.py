@@ -346,3 +346,12 @@ def test_a_share_that_noise_took_out_of_its_range_is_no_certainty(pair, end):
     assert found.value == end and found.low < found.high and found.high - found.low >= found.noise
     inside = share_of_n("share", np.array([500.0, 500.0]), 1000, 30.0)
     assert inside.low < 0.5 < inside.high
+
+
+def test_a_loaded_model_is_measured_as_its_estimator_is(tmp_path):
+    loaded = prepriv.Model.load(CLF.model_.save(tmp_path))
+    Ledger.create(tmp_path / "L.db", "test", epsilon=5, delta=1e-4)
+    made = loaded.evaluate(X, Y, epsilon=2.0, measures="accuracy", ledger=tmp_path / "L.db")
+    assert made.plan.delta == CLF.delta and [*made.figures] == ["accuracy"]
+    assert made.plan.hash == CLF.evaluate(X, Y, epsilon=2.0, measures="accuracy").plan.hash
+    assert len(Ledger.open(tmp_path / "L.db").entries()) == 1

@@ -124,6 +124,7 @@ TALK = {
         "recipes/automatic.py",  # of declared numbers
         "recipes/pipeline_ways.py",  # the same
         "description/sketch.py",  # the same
+        "evaluation/evaluate.py",  # of the plan of a measurement, before the charge
         "evaluation/choose.py",  # what the plan of a candidate said, with its place
         "description/describe.py",  # the same, before the charge
         "description/draft.py",  # of a ledger that could not be written once a draft was paid for

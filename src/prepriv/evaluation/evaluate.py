@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv._callers import callers_level
 from prepriv.evaluation.cells import GROUP_CELLS, RowEntries, row_entries
-from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, EvaluationPlan, model_hash
+from prepriv.evaluation.evaluation_plan import (
+    ERROR_OF_MEAN,
+    EvaluationPlan,
+    as_trained,
+    drowned,
+    model_hash,
+    plan_evaluation,
+)
 from prepriv.evaluation.figures import mean_place
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.histogram import private_histogram
@@ -22,6 +31,8 @@ from prepriv.placed.rows import PrivateTable
 from prepriv.rehearsals.rehearsal import check_released
 from prepriv.release.model import Model
 from prepriv.runs.admit import admit
+from prepriv.tables.encoding import count_rows
+from prepriv.tables.stream import as_stream
 
 
 def evaluate(
@@ -61,6 +72,34 @@ def evaluate(
     counts = release(plan, row_entries(plan, model, *paid.rows), paid.session)
     weighed = model.class_weight is not None
     return PrivateEvaluation(plan, counts, paid.session.private, paid.receipt, weighed=weighed)
+
+
+def measure_model(
+    model: Model,
+    X: Any,
+    y: Any,
+    *,
+    epsilon: float,
+    delta: float,
+    ledger: str | os.PathLike[str] | None = None,
+    session: Callable[[EvaluationPlan], Session | None] = lambda _: None,
+    **options: Any,
+) -> PrivateEvaluation:
+    """`PrivateEstimator.evaluate` and `Model.evaluate`: the plan of these rows, carried out. options: of `plan_evaluation`."""
+    stream = as_stream(X)
+    there = count_rows(X, y, model.domain) if stream is None else stream.rows
+    if model.domain.n_is_public:
+        options.setdefault("n", there)
+    if options.get("n") is None:
+        raise ValueError(
+            "n, the declared number of test rows, must be given: the true one is private, or known only by reading them"
+        )
+    if stream is not None:
+        X, options["source"] = stream, stream.source
+    plan = plan_evaluation(model, epsilon=epsilon, delta=delta, **options)
+    for why in filter(None, (drowned(plan), as_trained(plan, model))):  # before the charge
+        warnings.warn(why, UserWarning, stacklevel=callers_level())
+    return evaluate(plan, model, X, y, ledger=ledger, session=session(plan))
 
 
 def release(plan: EvaluationPlan, of: RowEntries, session: Session) -> dict[str, Floats]:

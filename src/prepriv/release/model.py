@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -276,6 +277,58 @@ class Model:
             shares = (np.clip(self.scores(data)[:, 0], -1.0, 1.0) + 1.0) / 2.0
             return np.asarray(self.domain.target.numbers(shares))
         return self.domain.labels[self.predict_index(data)]
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any,
+        epsilon: float = 0.1,
+        *,
+        delta: float | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Measure the model on private rows that it was not trained on. This has a price of its own.
+
+        Parameters
+        ----------
+        X, y : table and labels
+            As for `PrivateClassifier.fit`.
+        epsilon : float, default 0.1
+            The ε that the measurement costs these rows.
+        delta : float, optional
+            None: that of training.
+        ledger : path or URL, optional
+            The ledger that is charged before a row is read. None: no cap holds.
+        **options
+            As for `PrivateClassifier.evaluate`.
+
+        Returns
+        -------
+        PrivateEvaluation
+            The measures with intervals, and the guarantee of this measurement.
+
+        Raises
+        ------
+        ValueError
+            For what is wrong with the settings or the form of X and y. Nothing is charged.
+        LedgerError
+            Where the ledger grants no charge. No record is read.
+
+        Notes
+        -----
+        Proof: docs/proofs/evaluation.md.
+        """
+        # by its name: the top of the package knows what measures, this layer stands below it
+        return import_module("prepriv").measure_model(
+            self,
+            X,
+            y,
+            epsilon=epsilon,
+            delta=self.declared.delta if delta is None else delta,
+            ledger=ledger,
+            **options,
+        )
 
     def _need_classes(self) -> None:
         if self.domain.target is not None:
