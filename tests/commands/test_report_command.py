@@ -35,6 +35,17 @@ def test_a_report_is_verified_with_the_measurement_it_covers(fitted, name, capsy
     assert "verified" in capsys.readouterr().out
 
 
+def test_a_model_without_a_score_leads_to_the_page_beside_it(fitted, tmp_path, capsys):
+    folder, clf = fitted
+    assert run(["report", str(folder / "model")]) == 0
+    out = capsys.readouterr().out
+    assert f"--verify {folder / 'report.html'}" in out
+    assert run(["report", str(folder / "model"), "--verify", str(folder / "report.html")]) == 0
+    clf.model_.save(tmp_path / "model")
+    assert run(["report", str(tmp_path / "model")]) == 0
+    assert "stands beside" not in capsys.readouterr().out
+
+
 MORE = "<p>In truth this model has ε = 0.01.</p>"
 
 

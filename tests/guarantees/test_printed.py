@@ -101,3 +101,15 @@ def test_a_measured_number_is_rounded_to_its_error_and_its_interval_outward():
             and most - least <= Decimal("1.11") * width
         )
     assert measured(3.0, 3.0, 3.0) == ("3", "3", "3")
+
+
+def test_an_end_that_excludes_zero_is_not_printed_as_zero():
+    """A difference of recalls, -0.098 [-0.197, -0.00047], ended in 0.000."""
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        near, far = 10 ** rng.uniform(-7, -2), 10 ** rng.uniform(-2, 1)
+        _, low, high = measured((near + far) / 2, near, far)
+        assert 0 < float(low) <= near
+        _, low, high = measured(-(near + far) / 2, -far, -near)
+        assert -near <= float(high) < 0
+    assert measured(0.1, 0.0, 0.2)[1] == "0.00" and measured(-0.001, -0.11, 0.11)[0] == "0.00"

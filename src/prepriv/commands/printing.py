@@ -13,6 +13,7 @@ from prepriv._text import printable
 from prepriv.domain import Domain
 from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.printed import epsilon_at, places, separated, up
@@ -106,6 +107,10 @@ def print_measured(made: PrivateEvaluation) -> None:
     print_table(
         "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)
     )
+    if made.thresholds:
+        heads = threshold_heads(printable(made.thresholds[0].of))
+        print_table("Thresholds", heads, [one.cells for one in made.thresholds], (0, 1))
+        console.print(THRESHOLDS_ARE_FREE, soft_wrap=True)
     print_groups(made)
     console.print(
         "; ".join(("Each interval holds by itself; noise and sampling are standard deviations", *made.cut))

@@ -256,6 +256,16 @@ def _on_trust(page: Report) -> str:
     return f"not verified without a ledger: {', '.join(more)}{' and ' if more else ''}{last}; {shows}"
 
 
+def _say_page_beside(model: Path) -> None:
+    """Where the run wrote a page: a model alone holds no score."""
+    page = artifact_file(model).parent.parent / "report.html"
+    if page.is_file():
+        console.print(
+            f"{page} stands beside this model. `prepriv report {model} --verify {page}` checks it and prints what it measured",
+            soft_wrap=True,
+        )
+
+
 def _sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
@@ -324,6 +334,8 @@ def report(
     if as_json:
         print_json(shown.to_json() | ({"ask_before_you_sign": asked} if asked else {}))
     print_summary(shown)
+    if anew is None:
+        _say_page_beside(model)
     console.print()
     print_guarantee(plan, released.private, shown.guarantee)
     if released.private:

@@ -8,6 +8,8 @@ from prepriv._text import printable
 from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
+from prepriv.release.advice import to_do
 from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
 
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
@@ -125,9 +127,25 @@ def page_of(of: PrivateEvaluation) -> str:
 
 
 def quality_in_html(of: PrivateEvaluation) -> str:
-    """How good the model is and for whom it fails, in plain sentences."""
+    """How good the model is, for whom it fails and what to do about it, in plain sentences."""
     found = of.quality
-    return f"<p>{coded(' '.join(found.good()))}</p><p>{coded(' '.join(found.fails()))}</p>"
+    parts = (found.good(), found.fails(), to_do(found, weighed=of.weighed, weak=False))
+    return "".join(f"<p>{coded(' '.join(said))}</p>" for said in parts)
+
+
+def thresholds_in_html(of: PrivateEvaluation) -> str:
+    """Recall and precision at each threshold that was paid for, as a table; nothing where there is none."""
+    if not of.thresholds:
+        return ""
+    named = of.thresholds[0].of
+    heads = "".join(f'<th scope="col">{escape(printable(h))}</th>' for h in threshold_heads(named))
+    lines = "".join(
+        f"<tr>{''.join(f'<td>{escape(printable(c))}</td>' for c in one.cells)}</tr>" for one in of.thresholds
+    )
+    return (
+        f"<h2>Thresholds</h2><table><tr>{heads}</tr>{lines}</table><p>{coded(THRESHOLDS_ARE_FREE)} Each interval holds by itself, and "
+        "the best of several lines looks better than it is.</p>"
+    )
 
 
 def fragment(of: PrivateEvaluation) -> str:
@@ -142,7 +160,7 @@ def fragment(of: PrivateEvaluation) -> str:
     unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""
     return (
         f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, and includes noise and "
-        f'sampling. Both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{unpaid}{groups_in_html(of)}'
+        f'sampling. Both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{thresholds_in_html(of)}{unpaid}{groups_in_html(of)}'
     )
 
 

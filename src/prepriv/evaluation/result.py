@@ -19,6 +19,7 @@ from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure
 from prepriv.evaluation.measured_quality import quality_of
+from prepriv.evaluation.thresholds import DecisionThreshold, thresholds_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import epsilon_at, up
@@ -97,6 +98,11 @@ class PrivateEvaluation:
     def roc(self) -> tuple[tuple[float, Figure, Figure], ...]:
         """(edge, false positive rate, true positive rate) of "score above this edge", for two classes."""
         return self.all_rows.roc
+
+    @cached_property
+    def thresholds(self) -> tuple[DecisionThreshold, ...]:
+        """Recall and precision of the rarer of two classes at each edge of the scores; none if these were not measured."""
+        return thresholds_of(self.all_rows)
 
     @property
     def residuals(self) -> tuple[tuple[float, float, float], ...]:
@@ -182,6 +188,8 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
+        if self.thresholds:
+            out["thresholds"] = [threshold.to_json() for threshold in self.thresholds]
         if self.plan.by is not None:
             out["groups"] = [group.to_json() for group in self.groups.values()]
             out["differences"] = [difference.to_json() for difference in self.differences]

@@ -77,12 +77,14 @@ def measured(
 ) -> tuple[str, ...]:
     """A measured number, the ends of its interval and its standard deviations, to two digits of half the interval's width.
 
-    The ends are rounded outward, deviations up. digits: one for those who read a sentence, not a table. shift: 2 for percentages.
+    The ends are rounded outward, but not to 0, and deviations up. digits: one for those who read a sentence, not a table. shift: 2 for percentages.
 
     >>> measured(0.510812, 0.17463, 0.84671), measured(48211.7, 47950.2, 48480.9)
     (('0.51', '0.17', '0.85'), ('48,210', '47,950', '48,490'))
     >>> measured(-0.001, -0.11, 0.11)
     ('0.00', '-0.11', '0.11')
+    >>> measured(-0.098, -0.197, -0.00047)
+    ('-0.098', '-0.197', '-0.0004')
     >>> measured(0.835, 0.811, 0.8573, digits=1, shift=2)
     ('84', '81', '86')
     >>> measured(0.0, 0.0, 0.213, digits=1, shift=2)
@@ -97,6 +99,10 @@ def measured(
         unit = min(unit, Decimal(1).scaleb(-shift))
     modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
     rounded = [Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 for x, mode in modes]  # no -0
+    if not shift and low > 0 and not rounded[1]:  # an end that is not 0 is not printed as 0
+        rounded[1] = Decimal(down(low, 1))
+    if not shift and high < 0 and not rounded[2]:
+        rounded[2] = Decimal(up(high, 1))
     return tuple(f"{x:,f}" for x in rounded)
 
 

@@ -1,0 +1,67 @@
+"""What the rarer of two classes would have of each threshold on its probability: recall and precision, from counts that were released.
+
+Free: a function of the noisy counts of the scores (docs/proofs/evaluation.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from prepriv.evaluation import intervals
+from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.intervals import Figure
+
+THRESHOLDS_ARE_FREE = "They follow from the counts of the scores, so a choice among them is free: `prepriv predict --class-weight` takes the weight."
+
+
+@dataclass(frozen=True)
+class DecisionThreshold:
+    """A class is predicted where its probability is above `above`, which is what `weight` does beside a weight of 1 for the other class."""
+
+    of: str
+    above: float
+    recall: Figure
+    precision: Figure
+
+    @property
+    def weight(self) -> float:
+        """The same decision as a weight of this class: w p > 1 - p where p > 1 / (1 + w)."""
+        return (1 - self.above) / self.above
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """(threshold, weight, recall, precision) as texts."""
+        return f"{self.above:.3g}", f"{self.weight:.3g}", self.recall.interval, self.precision.interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        figures = {"recall": vars(self.recall), "precision": vars(self.precision)}
+        return {"class": self.of, "above": self.above, "weight": self.weight} | figures
+
+
+def threshold_heads(of: str) -> tuple[str, str, str, str]:
+    """Names of the cells."""
+    return f"probability of {of} above", f"as a weight of {of}", "recall", "precision"
+
+
+def thresholds_of(rows: Measured) -> tuple[DecisionThreshold, ...]:
+    """Of each edge of the scores at which recall and precision are known; none unless scores of two classes were measured."""
+    classes = [str(c) for c in rows.plan.domain.classes]
+    if len(classes) != 2 or "scores" not in rows.counts:
+        return ()
+    other, own = rows.counts["scores"].T  # by the probability of the second class, ascending
+    of, edges = classes[1], list(rows.plan.edges)
+    if own.sum() > other.sum():
+        of, edges = classes[0], [1 - edge for edge in reversed(edges)]
+        other, own = own[::-1], other[::-1]
+    found = [
+        DecisionThreshold(
+            of,
+            edge,
+            intervals.share("recall", own[k + 1 :], own[: k + 1], rows.noise),
+            intervals.share("precision", own[k + 1 :], other[k + 1 :], rows.noise),
+        )
+        for k, edge in enumerate(edges)
+    ]
+    return tuple(t for t in found if t.recall.value is not None and t.precision.value is not None)
