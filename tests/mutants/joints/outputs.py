@@ -42,6 +42,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (TEST, "-k", "cannot_be_written and describe"),
     ),
     Mutant(
+        "a draft is lost where its warning is an error",
+        "our own: a charge without a release",
+        "description/draft.py",
+        "        with suppress(DraftWarning):  # a warning made an error: what was paid for is not lost\n",
+        "        if told:\n",
+        ("tests/description/test_draft_needs.py", "-k", "says_what_the_command"),
+    ),
+    Mutant(
         "equal quantiles asked for twice",
         "our own: charged, and then more releases than the plan pays for",
         "description/describe.py",
