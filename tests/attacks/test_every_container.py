@@ -220,6 +220,7 @@ CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "Model.predict_proba": lambda kind, X, y: fitted(kind).model_.predict_proba(X),
     "Model.predict_index": lambda kind, X, y: fitted(kind).model_.predict_index(X),
     "Model.scores": lambda kind, X, y: fitted(kind).model_.scores(X),
+    "Model.evaluate": lambda kind, X, y: fitted(kind).model_.evaluate(X, y, **in_groups(kind)),
 }
 DEAR: dict[str, Callable[[str, Any, Any], Any]] = {
     "PrivateClassifier.fit": lambda kind, X, y: prepriv.PrivateClassifier(KINDS[kind][0], threads=1).fit(
