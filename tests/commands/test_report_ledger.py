@@ -503,6 +503,30 @@ def test_guessed_canaries_have_a_hash_of_their_own():
     assert found_note(None, None) == "" and found_in("pilot of March") == {}
 
 
+def test_answers_descriptions_and_sketches_are_known_by_their_hash(tmp_path, monkeypatch, capsys):
+    """Of answers only the receipt was compared, and a folder with a description was not read."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"dose": np.linspace(0, 1, 400), "y": ["no", "yes"] * 200}).to_csv("t.csv", index=False)
+    Path("S.yaml").write_text(
+        "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 400\n"
+    )
+    Ledger.create("L.db", "people", epsilon=50, delta=1e-3)
+    asked = ["--schema", "S.yaml", "--epsilon", "9", "--ledger", "L.db", "--out"]
+    assert run(["ask", "t.csv", "mean(dose)", *asked, "out/answers.json"]) == 0
+    assert run(["describe", "t.csv", *asked, "out/page.html"]) == 0
+    assert run(["sketch", "t.csv", *asked, "out/sketch"]) == 0
+    capsys.readouterr()
+    assert run(["ledger", "verify", "L.db", "out"]) == 0
+    said = capsys.readouterr().out
+    assert said.count(": ok, charge") == 5 and "NOT DECIDED" not in said
+    for name, code in (("answers.json", 8), ("page.html", 5), ("page.json", 8)):
+        file = Path("out", name)
+        file.write_text(file.read_text() + " ")
+        assert run(["ledger", "verify", "L.db", str(file)]) == code
+        said = capsys.readouterr().out
+        assert "is of a file that is not this one" in said or "no release in this ledger is this file" in said
+
+
 def test_a_verify_of_files_asks_what_the_report_of_a_model_asks(measured, tmp_path, capsys):
     ledger, model, page = str(measured / "L.db"), str(measured / "m"), str(tmp_path / "page.html")
     assert run(["report", model, "--html", page]) == 0

@@ -101,7 +101,7 @@ def test_a_hash_that_cannot_be_noted_is_no_refused_charge(at, monkeypatch, capsy
     schema = "label: {name: y, classes: ['no', 'yes']}\nrows: 400\ncolumns: {a: {type: numeric, low: 0, high: 1}}\n"
     Path("S.yaml").write_text(schema)
 
-    def locked(*_):
+    def locked(*_, **__):
         raise LedgerUnavailable("L.db: database is locked; nothing was granted")
 
     with monkeypatch.context() as patched:

@@ -329,6 +329,8 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     last = capsys.readouterr().out.strip().split("\n")[-1]
     assert last.startswith("ASK BEFORE YOU SIGN") and "They are not exactly what was drafted" in last
     assert "schema draft of row 1, which the model does not claim" in last
+    assert run(["ledger", "verify", "L.db", "half/model"]) == 5
+    assert "its charge 1 is not in this ledger" in said(capsys)[0]
     # a record that goes to a registry holds the question, too, and does not answer it
     assert run(["report", "silent", "--ledger", "L.db", "--record", "d.yaml"]) == 8
     record = Path("d.yaml").read_text()

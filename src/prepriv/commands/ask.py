@@ -27,6 +27,7 @@ from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
 from prepriv.description.estimates import short_number
 from prepriv.guarantees.printed import percent
+from prepriv.runs.charge import released
 
 
 def ask(
@@ -61,14 +62,15 @@ def ask(
         _show_expected(plan)
         return
     say_drafted(domain, ledger)
-    came = Came()
+    came, account = Came(), noted(ledger, note)
     with says_what_stays(came, out), reserved_file(out, _check_out):
         with private_run(came), waiting("reading"):
-            found = ask_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
+            found = ask_in_private(plan, stream, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True
             with paid_output(out, found.json_text):
                 write_text(out, found.json_text())
+                released(account, found.receipt, found.json_text().encode())
         _show(found)
         if out is not None:
             console.print(f"wrote {out}")

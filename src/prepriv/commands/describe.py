@@ -26,6 +26,7 @@ from prepriv.commands.outputs import paid_output, reserved_file, writable_once, 
 from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.describe import Description, describe_in_private, plan_description, too_few
 from prepriv.description.description_page import json_text, rows, to_html
+from prepriv.runs.charge import of_page, released
 
 
 def describe(
@@ -60,16 +61,17 @@ def describe(
     if why := too_few(plan):
         console.print(f"WARNING: {why}", soft_wrap=True)
     say_drafted(plan.domain, ledger)
-    came = Came()
+    came, account = Came(), noted(ledger, note)
     beside = () if out is None else (out.with_suffix(".json"),)
     with says_what_stays(came, out), reserved_file(out, _check_out, *beside):
         with private_run(came), waiting("reading"):
-            found = describe_in_private(plan, stream, ledger=noted(ledger, note), reached=came)
+            found = describe_in_private(plan, stream, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early
             came.writing = True
             with paid_output(out, lambda: json_text(found)):
                 write_text(out.with_suffix(".json"), json_text(found))
                 write_text(out, to_html(found))
+                released(account, found.receipt, json_text(found).encode(), of_page(to_html(found)))
         _show(found)
         if out is not None:
             console.print(f"wrote {out}, {out.with_suffix('.json')}")

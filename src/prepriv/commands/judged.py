@@ -41,6 +41,11 @@ def judge(given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]]) ->
         judged[name].remarks += [remark] if remark else []
         judged[name].undecided += [undecided] if undecided else []
         judged[name].asked += [asked] if asked else []
+    for name, one in given.items():
+        if (
+            one.kind == "model" and name not in sound
+        ):  # its charge is not here, and a draft that it used can be
+            judged[name].wrong += _used_drafts(Path(name), [*ledgers])
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
     shown: dict[Path, Report] = {}  # of each model the page that shows most
     for name, one in sound.items():
@@ -86,6 +91,15 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -
     same = [SAID[name] for name in booked_findings(holding(places, model)[0], model, made)[0]]
     found.remarks += [f"stated by the page alone: {line}" for line in unchecked if line not in same]
     return made
+
+
+def _used_drafts(file: Path, places: Sequence[str]) -> list[str]:
+    try:
+        model = Model.load(file)
+    except ValueError:
+        return []
+    place, others = holding(places, model)
+    return unclaimed_drafts(place, model, others)[0]
 
 
 def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[str]) -> None:

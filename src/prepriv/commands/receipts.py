@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,12 @@ _SCHEMAS = (".yaml", ".yml")
 _ENDINGS = (".json", ".html", *_SCHEMAS)
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 _MEASURED = b"<title>prepriv evaluation</title>"
+_ALONE = (
+    _MEASURED,
+    b"<title>prepriv description</title>",
+    b"<title>prepriv sketch</title>",
+)  # pages without data
+_PAGE = re.compile(r"\bpage ([0-9a-f]{64})\b")  # `of_page`
 _HEAD = 2000  # bytes in which a page says what it is
 _LARGEST = 100_000_000  # bytes of a file that is read
 
@@ -67,7 +74,7 @@ def receipts_in(place: str) -> dict[str, Given]:
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     found = {}
     for file in (file for file in files if file.suffix.lower() in _ENDINGS):
-        if is_measurement(file):
+        if _begins(file, _ALONE):
             found[str(file)] = Given((), None, (sha256_of(file),), "measurement")
             continue
         data, is_schema = _data(file), file.suffix.lower() in _SCHEMAS
@@ -86,22 +93,28 @@ def receipts_in(place: str) -> dict[str, Given]:
 
 def is_measurement(file: Path) -> bool:
     """Whether it is the page of `prepriv evaluate`, which carries no data."""
+    return _begins(file, (_MEASURED,))
+
+
+def _begins(file: Path, titles: Sequence[bytes]) -> bool:
+    """Whether it is a page with one of these titles."""
     if file.suffix.lower() != ".html" or not file.is_file():
         return False
     with file.open("rb") as opened:
-        return _MEASURED in opened.read(_HEAD)
+        head = opened.read(_HEAD)
+    return any(title in head for title in titles)
+
+
+def _hashes(entry: Entry) -> set[str]:
+    """What a row holds as released: the artifact, and its page where that has a hash of its own."""
+    return {entry.artifact, *_PAGE.findall(entry.note)} if entry.kind == "released" else set()
 
 
 def charges_of(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[int]:
     """The rows that paid for it."""
     if given.own is not None:
         return [one[0] for one in given.receipts]
-    paid = {
-        one.plan_uid
-        for rows in ledgers
-        for one in rows
-        if one.kind == "released" and one.artifact in given.artifacts
-    }
+    paid = {one.plan_uid for rows in ledgers for one in rows if not _hashes(one).isdisjoint(given.artifacts)}
     return [
         one.sequence for rows in ledgers for one in rows if one.kind == "charged" and one.plan_uid in paid
     ]

@@ -30,6 +30,7 @@ from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
 from prepriv.description.sketch_page import json_text, to_html
 from prepriv.guarantees.printed import percent
+from prepriv.runs.charge import of_page, released
 
 OUTPUTS = ("sketch.json", "sketch.html", "tables.csv", "rows-with-these-marginals-only.csv")
 _MOST_DRAWN = 10**6
@@ -94,6 +95,7 @@ def sketch(
             write_text(paths[1], to_html(found))
             write_text(paths[2], _tables_text(found))
             write_text(paths[3], _rows_text(found, draw, seed))
+            released(account, found.receipt, json_text(found).encode(), of_page(to_html(found)))
         _show(found)
         console.print(f"wrote {', '.join(str(path) for path in paths)}", soft_wrap=True)
     if as_json:

@@ -105,6 +105,11 @@ def released(
     note_hash(path, receipt, hashlib.sha256(written).hexdigest(), found)
 
 
+def of_page(text: str) -> str:
+    """The note of a release whose page has a hash of its own, beside that of its JSON."""
+    return f"page {hashlib.sha256(text.encode()).hexdigest()}"
+
+
 def note_hash(
     path: str | os.PathLike[str] | None, receipt: Mapping[str, Any] | None, digest: str, found: str = ""
 ) -> None:

@@ -49,6 +49,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "edited_with_all"),
     ),
     Mutant(
+        "a page of a description is written without its hash",
+        CLASS,
+        "commands/describe.py",
+        "json_text(found).encode(), of_page(to_html(found))",
+        "json_text(found).encode()",
+        (FILES, "-k", "known_by_their_hash"),
+    ),
+    Mutant(
         "the bounds of a draft are taken for a question, and not for its use",
         "a draft that was used and not claimed",
         "commands/charged.py",
