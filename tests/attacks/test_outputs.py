@@ -135,7 +135,7 @@ def test_a_formula_as_a_label_is_a_text_in_the_predictions(folder, capsys):
     assert run(["predict", "run", "t.csv", "--proba", "--out", "p.csv"]) == 0
     with Path("p.csv").open(newline="") as file:
         header, *rows = csv.reader(file)
-    assert header == ["prediction", f"p('{labels[0]})", "p(-1)"]
+    assert header == ["prediction", "p(-1)", f"p('{labels[0]})"]
     assert {row[0] for row in rows} <= {f"'{labels[0]}", "-1"}
 
 
