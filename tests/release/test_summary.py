@@ -7,6 +7,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,10 +33,11 @@ from prepriv.guarantees.printed import percent, up
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
 from prepriv.release.advice import to_do
+from prepriv.release.page import _protected
 from prepriv.release.quality import Quality, Share
 from prepriv.release.report import Errors, Evaluation
 from prepriv.release.review import asked_of_curator
-from prepriv.release.summary import TITLES, charged_earlier
+from prepriv.release.summary import TITLES, charged_earlier, drafted_or_edited
 
 DOMAIN = Domain.box(0, 1, 2, ["died", "survived"], n=4000)
 
@@ -408,3 +410,18 @@ def test_delta_stands_in_words_beside_one_in_n():
     assert "1 in 100,000" in page and "1 in 4,000" in page
     assert "is smaller" in delta_in_words(1e-5, 4000) and "NOT" in delta_in_words(1e-3, 4000)
     assert delta_in_words(0.0, 4000) == ""
+
+
+def test_what_was_edited_since_a_draft_is_named():
+    said = {known: drafted_or_edited(SimpleNamespace(as_drafted=known)) for known in (True, False, None)}
+    for known in (False, None):
+        assert all(
+            what in said[known].lower() for what in ("columns", "bounds", "categories", "classes", "draft")
+        )
+    assert len({*said.values()}) == 3 and "hash" in said[True] and "hash" in said[False]
+
+
+def test_the_rows_of_several_people_stand_in_the_claims_table_as_one_record():
+    """A lawyer copied "for a person in every one of these tables" from a claim about single rows."""
+    assert _protected(DOMAIN) == "record"
+    assert _protected(replace(DOMAIN, unit="patient", rows_per_unit=3)) == "`patient`"

@@ -74,7 +74,7 @@ from prepriv.runs.charge import released
 from prepriv.runs.run import Progress, Trained, room_for
 from prepriv.runs.self_audit import check_audit
 from prepriv.runs.train import train as run_plan
-from prepriv.schemas.persons import one_row_one_person
+from prepriv.schemas.persons import may_say_whose, one_row_one_person
 from prepriv.schemas.schema import Schema
 from prepriv.tables.column import numbers_in
 from prepriv.tables.encoding import encode_labels, label_column
@@ -344,7 +344,7 @@ def _tell(report: Report, measured: PrivateEvaluation | None, folder: Path) -> N
     print_summary(report)
     console.print()
     print_guarantee(report.plan, report.private, report.guarantee)
-    if report.private and report.plan.domain.unit is None and report.plan.domain.columns:
+    if report.private and report.plan.domain.unit is None and may_say_whose(report.plan.domain.columns):
         console.print(one_row_one_person(report.plan.domain.columns), soft_wrap=True)
     print_table("What was paid for what", ("step", "paid by", "cost"), paid_for(report.plan))
     if report.audited is not None:

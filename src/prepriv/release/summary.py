@@ -15,7 +15,6 @@ from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, promise
 from prepriv.guarantees.printed import plain
-from prepriv.guarantees.several_rows import RowsOfOne, rows_in_words, rows_of_one
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
@@ -24,6 +23,7 @@ from prepriv.release.quality import Quality, Share
 from prepriv.tables.written import DATES, span_of
 
 if TYPE_CHECKING:
+    from prepriv.guarantees.several_rows import RowsOfOne
     from prepriv.release.report import Report  # which imports this
 
 _NAMED = 10  # columns, or classes, that are named
@@ -85,6 +85,8 @@ class ReportSummary:
         -------
         ReportSummary
         """
+        from prepriv.guarantees.several_rows import rows_of_one  # which a fit does without
+
         plan, found, several = report.plan, _quality(report), rows_of_one(_parts(report), report.plan.delta)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
         said = decision_in_words(plan.class_weight, plan.domain.classes)
@@ -182,6 +184,8 @@ def _parts(report: Report) -> list[Guarantee]:
 def _promised(report: Report, several: tuple[RowsOfOne, ...]) -> tuple[str, ...]:
     if report.guarantee is None:
         return ("No privacy is promised: this run used no noise, or noise for tests that can be reproduced.",)
+    from prepriv.guarantees.several_rows import rows_in_words
+
     rests = bool(report.guarantee.conditions)
     more = (rows_in_words(several, report.plan.delta, conditions=rests), cap_in_words(report))
     return (promise(report.guarantee, seen_with(report)), *filter(None, more))
