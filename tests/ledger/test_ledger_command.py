@@ -35,6 +35,7 @@ def test_create_show_verify(tmp_path, run, pay):
     Ledger.open(path).released("run-1", "7a" * 32)
     assert "released  run-1  artifact 7a7a7a7a7a7a, paid for in row 1" in run("show", path).stdout
     head = f"2:{Ledger.open(path).entries()[-1].head}"
+    assert f"head       {head}\n           give this head to someone who keeps it" in run("show", path).stdout
     verified = run("verify", path, "--receipt", f"1:{charge.head}")
     assert verified.exit_code == 0 and verified.stdout == f"{path}: ok, rows 2, head {head}\n"
 

@@ -151,6 +151,9 @@ def show(
                 f"together   {together} for a person with rows in all {len(booked)} of them: their {header.periods.split()[0]}s add up"
             )
         say(f"head       {_head(header, entries)}")
+        say(
+            "           give this head to someone who keeps it: nothing else shows that a ledger was made again"
+        )
         charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
         made = {entry.plan_uid: entry.artifact for entry in entries if entry.kind != "charged"}
         for entry in entries:
