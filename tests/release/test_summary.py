@@ -190,6 +190,8 @@ def test_a_class_is_rare_with_half_the_records_of_the_commonest_and_no_balanced_
     assert not equal.rare and "balanced" not in " ".join(equal.good())
     third = measured({"confusion": [[900, 100], [300, 2700]]}, ("confusion",)).quality
     assert third.rare == ("died",) and not third.below_the_commonest and third.beats_the_commonest
+    silent = measured({"confusion": [[0, 300], [0, 3700]]}, ("confusion",)).quality
+    assert silent.alarms[0].value is None and "Too few alarms" in " ".join(silent.good())
     public = Evaluation.of(np.array([0, 1, 1, 1, 1]), np.array([0, 0, 1, 1, 1]), ["a", "b"], "t").quality
     assert public.balanced.value == 0.75 and not public.rare  # two of three are more than half
     public = Evaluation.of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), ["a", "b"], "t").quality

@@ -259,6 +259,8 @@ class Quality:
             )
         for share in lowest(self.alarms):
             yield f"Of 100 alarms (predictions of {in_quotes(share)}), {share} are right."
+        if few := tuple(s.name for s in self.alarms if s.value is None):
+            yield f"Too few alarms (predictions of {_listed(few)}) beside the noise to say how many are right."
 
     @property
     def _more(self) -> str:
