@@ -31,6 +31,7 @@ from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.step_rule import LearnerRule, StepRule
+from prepriv.release.advice import warn_of_noise
 from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
@@ -202,8 +203,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         -----
         A record whose label is not a declared class counts as nothing, and no record can abort the run. Do not drop
         rows because of what they hold (`dropna`), since the number of rows is public. Before the first fit, look at
-        `prepriv.validate(domain, X, y)` yourself. If the labels do not have the type of the declared classes, the
-        model is trained on noise alone, and no fit may say so.
+        `prepriv.validate(domain, X, y)` yourself. If no label is a declared class, the model is trained on noise
+        alone. No fit may look at labels to say so. A `NoiseAlone` warning says that the released sums look like that.
         """
         for name in params:
             raise TypeError(
@@ -319,6 +320,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             from prepriv.evaluation.found_hashes import found_note
 
             self.model_ = replace(self.model_, found=found_note(made, trained.audited))
+        warn_of_noise(self.model_)
         self.report_ = Report.of(
             plan,
             private=trained.private,

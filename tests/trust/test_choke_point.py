@@ -129,6 +129,7 @@ TALK = {
         "description/describe.py",  # the same, before the charge
         "description/draft.py",  # of a ledger that could not be written once a draft was paid for
         "plans/plan.py",  # the same
+        "release/advice.py",  # of noisy sums that were released (`Model.noise_alone`), and for choose of the winner alone
         "plans/decision.py",  # of a loss and of declared weights
     ),
 }

@@ -40,6 +40,7 @@ from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan, budget
 from prepriv.plans.priced import Priced
+from prepriv.release.advice import warn_of_noise
 from prepriv.release.model import Model
 from prepriv.runs.admit import admit
 from prepriv.runs.charge import check_ledger
@@ -253,6 +254,7 @@ def choose(
     )
     number, model = carry_out(plan, *paid.rows, session, parts)
     won = replace(model, receipt=paid.receipt, choice=plan.chosen)
+    warn_of_noise(won)  # of the winner: what the others met is not released
     return Choice(plan, number, entrants[number], won, session.private)
 
 

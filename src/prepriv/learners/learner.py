@@ -86,6 +86,8 @@ class Run:
         Where batches are drawn from, as unpredictable as the noise. None: the session's.
     progress : callable, optional
         Called with (step, steps), which are public. None: it is not called.
+    heard : callable, optional
+        Called with each noisy sum of gradients, after its release. None: it is not called.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Run:
     noise_multiplier: float
     source: NoiseSource | None = None
     progress: Callable[[int, int], Any] | None = None
+    heard: Callable[[Floats], Any] | None = None
 
     def batches(self) -> NoiseSource:
         """Where batches are drawn from. ValueError for a test source in a private run."""
@@ -108,7 +111,10 @@ class Run:
 
     def gradient(self, total: NDArray[np.int64], sensitivity: int, grid: IntegerGrid, n: int) -> Floats:
         """A noisy sum of gradients, in gradient units. sensitivity: in grid steps."""
-        return self.total("gradient", self.noise_multiplier, total, sensitivity, grid, n)
+        noisy = self.total("gradient", self.noise_multiplier, total, sensitivity, grid, n)
+        if self.heard is not None:
+            self.heard(noisy)
+        return noisy
 
     def total(
         self,

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+from prepriv._callers import callers_level
+from prepriv._text import printable
 from prepriv.release.quality import Quality, Share, in_quotes
+
+if TYPE_CHECKING:
+    from prepriv.release.model import Model
 
 _MOST = 5  # classes, or groups, that are named
 
 
-def to_do(found: Quality | None, *, weighed: bool, weak: bool) -> Iterator[str]:
-    """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say."""
+class NoiseAlone(UserWarning):
+    """The noisy sums that a training released look like noise alone."""
+
+
+def noise_in_words(classes: Sequence[Any]) -> str:
+    """What noisy sums that look like noise alone may mean. classes: as declared; no label was looked at."""
+    names = [f'"{printable(str(name))}"' for name in classes[:_MOST]]
+    more = f" and {len(classes) - _MOST} more" if len(classes) > _MOST else ""
+    numbered = [str(name) for name in classes] == [str(k) for k in range(len(classes))]
+    tools = (
+        ""
+        if numbered
+        else "VotingClassifier, StackingClassifier, BaggingClassifier, OneVsRestClassifier and cross_val_predict with predict_proba number the "
+        f"classes before they fit: for them declare classes=list(range({len(classes)})) and give such labels. "
+    )
+    return (
+        "As far as what was released can tell, the model is noise. Either the rows say too little at this ε, or no label is a declared "
+        f"class ({', '.join(names)}{more}). {tools}`prepriv.validate(domain, X, y)` says which, to the curator alone."
+    )
+
+
+def warn_of_noise(model: Model) -> None:
+    """Warn about a model that was paid for. A filter that makes the warning an error cannot cost the model: nothing is said then."""
+    if model.noise_alone:
+        with contextlib.suppress(NoiseAlone):
+            warnings.warn(noise_in_words(model.domain.classes), NoiseAlone, stacklevel=callers_level())
+
+
+def to_do(found: Quality | None, *, weighed: bool, weak: bool, alone: str = "") -> Iterator[str]:
+    """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say; alone:
+    `noise_in_words`, where that is so."""
+    if alone and not (found is not None and found.beats_the_commonest):
+        yield alone
     if found is None or not found.known:
         if found is not None and found.unasked:
             what, option = (

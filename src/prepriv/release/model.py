@@ -92,6 +92,9 @@ class Model:
     found : str, default ""
         Hashes of what the run found beside the model, such as the counts of a score. `save` writes them into the ledger.
         Neither the file nor a pickle holds them, because it would then reveal the score.
+    noise_alone : bool, default False
+        Whether the noisy sums of its training look like noise alone: weak data, or labels of which none is a declared
+        class (docs/scikit-learn.md). It follows from those sums and the plan.
 
     See Also
     --------
@@ -121,6 +124,7 @@ class Model:
     link: Link | None = None
     choice: Chosen | None = None
     found: str = field(default="", compare=False)
+    noise_alone: bool = False
 
     @staticmethod
     def of(trained: Trained) -> Model:
@@ -138,7 +142,8 @@ class Model:
         plan = trained.plan
         said = plan.to_json(claimed=trained.private)
         link = Link.of(plan)
-        return Model(plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
+        made = (plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
+        return Model(*made, noise_alone=trained.noise_alone)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle of it holds: all but the hashes of what else the run found."""
@@ -402,10 +407,11 @@ class Model:
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""
         maps = [write_map(m) for m in self.maps]
-        more = {} if self.receipt is None else {"ledger": dict(self.receipt)}
+        more: dict[str, Any] = {} if self.receipt is None else {"ledger": dict(self.receipt)}
         more |= {} if self.link is None else {"link": self.link.to_json()}
         more |= {} if self.choice is None else {"choice": self.choice.to_json()}
         more |= {} if self.class_weight is None else {"class_weight": self.class_weight.tolist()}
+        more |= {"noise_alone": True} if self.noise_alone else {}
         return more | {
             "format": _FORMAT,
             "private": self.private,
@@ -546,7 +552,7 @@ def artifact_file(path: str | Path) -> Path:
 
 def _read(data: dict[str, Any], length: int) -> Model:
     """The model of a file of `length` bytes, which bounds what it can ask for."""
-    optional = {"ledger", "link", "choice", "class_weight"} & data.keys()
+    optional = {"ledger", "link", "choice", "class_weight", "noise_alone"} & data.keys()
     if data.keys() != {"format", "private", "domain", "maps", "weights", "plan"} | optional:
         raise ValueError
     if data["format"] != _FORMAT or not isinstance(data["private"], bool) or len(data["maps"]) > 64:
@@ -574,7 +580,12 @@ def _read(data: dict[str, Any], length: int) -> Model:
         raise ValueError
     receipt, link = _receipt(data.get("ledger")), _link(data.get("link"), plan)
     choice = _choice(data.get("choice"), plan, length)
-    model = Model(domain, maps, weights, private, plan.to_json(private), receipt, link, choice)
+    alone = data.get("noise_alone", False)
+    if alone is not ("noise_alone" in data):
+        raise ValueError
+    model = Model(
+        domain, maps, weights, private, plan.to_json(private), receipt, link, choice, noise_alone=alone
+    )
     if not same(
         None if model.class_weight is None else model.class_weight.tolist(), data.get("class_weight")
     ):

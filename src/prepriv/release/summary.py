@@ -18,7 +18,7 @@ from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
-from prepriv.release.advice import to_do
+from prepriv.release.advice import noise_in_words, to_do
 from prepriv.release.quality import Quality, Share
 from prepriv.tables.written import DATES, span_of
 
@@ -89,6 +89,8 @@ class ReportSummary:
 
         plan, found, several = report.plan, _quality(report), rows_of_one(_parts(report), report.plan.delta)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
+        noise = report.model is not None and report.model.noise_alone
+        alone = noise_in_words(plan.domain.classes) if noise else ""
         said = decision_in_words(plan.class_weight, plan.domain.classes)
         good = (
             (
@@ -107,7 +109,9 @@ class ReportSummary:
             (*_predicts(plan.domain), *((said,) if said else ()), *_of_what(report)),
             good,
             () if found is None else tuple(found.fails()),
-            tuple(to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE)),
+            tuple(
+                to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE, alone=alone)
+            ),
             _promised(report, several),
             found,
             several,

@@ -37,6 +37,7 @@ from prepriv.preprocessing.base import FittedMap, ReleasedMap, Rows, Step
 from prepriv.preprocessing.maps import as_written
 from prepriv.runs.apart import check_apart
 from prepriv.runs.failures import AuditFailed, Refused, codes_of, sealed
+from prepriv.runs.noise_alone import NoisySums
 from prepriv.runs.self_audit import CanaryRun, check_audit, refuted_in_words
 from prepriv.tables.encoding import BLOCK, Table
 from prepriv.tables.stream import Files, Stream
@@ -54,7 +55,8 @@ Watch = Callable[[PlannedStep, "Mapped"], Any]
 class Trained:
     """What may leave a run: released maps (for prediction, in order), weights (d + 1, K) with the bias last.
 
-    private: whether the noise protects. receipt: of the charge in a ledger, if there is one.
+    private: whether the noise protects. receipt: of the charge in a ledger, if there is one. noise_alone: whether the noisy sums
+    of training look like noise alone (`noise_alone.py`), which follows from them and from the plan.
     """
 
     plan: Plan
@@ -63,6 +65,7 @@ class Trained:
     private: bool
     receipt: Mapping[str, Any] | None = None
     audited: OneRun | None = None
+    noise_alone: bool = False
 
 
 def execute(
@@ -98,18 +101,20 @@ def execute(
             audited.append(CanaryRun(plan, check_audit(plan, audit), held, paid))
             held, paid = audited[0].rows, audited[0].session
         told = progress and partial(progress, "training")
-        run = Run(paid, plan.learner_noise_multiplier, progress=told)
+        run = Run(paid, plan.learner_noise_multiplier, progress=told, heard=sums)
         return np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
 
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
         with one_blas_thread():
+            sums = NoisySums.of(plan, released)
             weights = sealed(codes_of(plan), plan.private and session.private, train)
         weights = shrunk(plan, released, weights)
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     found = audited[0].found if audited else None
     if found is not None and found.refuted:
         raise AuditFailed(refuted_in_words(found))
-    return Trained(plan, released, weights, plan.private and session.private, receipt, found)
+    private, alone = plan.private and session.private, sums is not None and sums.alone
+    return Trained(plan, released, weights, private, receipt, found, alone)
 
 
 def _paid_for(plan: Plan, session: Session) -> Session:

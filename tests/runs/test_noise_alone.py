@@ -1,0 +1,188 @@
+"""`Model.noise_alone`: a function of what was released, true of fits on noise alone, false where there is something to learn."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.ensemble import VotingClassifier
+
+import prepriv
+from prepriv import make_plan
+from prepriv.audit import Recorder
+from prepriv.engines.local import Threads
+from prepriv.learners import CyclicSGD, FixedBatchSGD, GradientDescent, Logistic, PoissonSGD, Softmax
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.preprocessing import RandomFeatures, Rescale
+from prepriv.release.advice import NoiseAlone
+from prepriv.release.model import BadArtifact, Model
+from prepriv.runs.noise_alone import NoisySums, _quantile
+from prepriv.runs.run import execute, room_for
+from prepriv.tables.encoding import encode, encode_labels
+
+N, DOMAIN = 400, prepriv.Domain.box(0, 1, features=4, classes=["no", "yes"], n=400)
+LEARNERS = (
+    GradientDescent(Logistic(), steps=12, flatten=0.1, warm_up=0.2),
+    GradientDescent(Softmax(), steps=7, weight_bound=3.0),
+    PoissonSGD(Logistic(), batch_size=200, steps=10),
+    FixedBatchSGD(Softmax(), batch_size=200, steps=10),
+)
+CANDIDATES = [GradientDescent(Logistic(), steps=k) for k in (5, 9)]
+MADE = (RandomFeatures(40), Rescale(2.0))
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Rows and labels with something to learn."""
+    x = np.random.default_rng(1).random((N, 4))
+    return x, np.where(x[:, 0] + x[:, 1] > 1, "yes", "no")
+
+
+def planned(learner, steps=(), epsilon=4.0, domain=DOMAIN):
+    return make_plan(domain, steps, learner, epsilon=epsilon, delta=1e-5)
+
+
+def ran(plan, x, labels, session, **options):
+    return execute(
+        plan, encode(x, plan.domain), encode_labels(labels, plan.domain.classes), session, **options
+    )
+
+
+def drawn(seed):
+    return NoisySession(NoiseSource.for_tests(seed))
+
+
+@pytest.mark.parametrize("steps", [(), MADE], ids=["rows", "made features"])
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: f"{learner.name} {learner.loss.name}")
+def test_numbered_labels_look_like_noise_and_declared_ones_do_not(table, learner, steps):
+    x, y = table
+    plan, numbers = planned(learner, steps), (y == "yes").astype(int)
+    assert sum(ran(plan, x, numbers, drawn(seed)).noise_alone for seed in range(12)) >= 11
+    assert not any(ran(plan, x, y, drawn(seed)).noise_alone for seed in range(3))
+
+
+@pytest.mark.parametrize("learner", LEARNERS[::2], ids=lambda learner: learner.name)
+def test_no_label_reaches_it_but_through_a_noisy_sum(table, learner):
+    x, y = table
+    plan = planned(learner, MADE)
+    for first, second in (("01", "no yes"), ("no yes", "01")):
+        labels = {"01": (y == "yes").astype(int), "no yes": y}
+        asked = Recorder(seed=3)
+        told = Model.of(ran(plan, x, labels[first], asked))
+        replayed = Model.of(ran(plan, x, labels[second], Recorder(asked.outputs)))
+        assert told.text() == replayed.text()
+        assert told.noise_alone is (first == "01")
+
+
+def test_an_undeclared_label_adds_an_exact_zero_to_every_sum(table):
+    x, y = table
+    for learner in LEARNERS:
+        asked = Recorder(seed=0)
+        ran(planned(learner), x, (y == "yes").astype(int), asked)
+        sums = [call.exact for call in asked.calls if call.name == "gradient"]
+        assert len(sums) == learner.steps and not any(np.any(total) for total in sums)
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-170, 1e120, 1e250])
+def test_made_up_rows_of_any_length_cost_no_run(length):
+    learner = GradientDescent(Logistic(), steps=3, bias=0.0)
+    with np.errstate(all="ignore"):  # as in a run
+        sums = NoisySums(planned(learner), np.full((5, 4), length))
+        sums(np.zeros((5, 1)))
+    assert not sums.alone
+
+
+def test_it_is_the_same_on_any_number_of_threads(table):
+    x, y = table
+    plan = planned(LEARNERS[0], MADE, epsilon=0.3)
+    told = [
+        [ran(plan, x, y, drawn(seed), room=room_for(plan, Threads(k))).noise_alone for seed in range(8)]
+        for k in (1, 3)
+    ]
+    assert told[0] == told[1]
+
+
+def test_where_iterates_are_hidden_nothing_is_private_or_a_number_is_learned_it_is_not_said(table):
+    x, y = table
+    numbers = (y == "yes").astype(int)
+    hidden = CyclicSGD(Logistic(), batch_size=100, steps=8, weight_bound=2.0)
+    assert not ran(planned(hidden), x, numbers, drawn(0)).noise_alone
+
+    class Own(GradientDescent):
+        """A third-party learner: its account may be about fewer sums."""
+
+    class Planned:
+        private, domain, learner = True, DOMAIN, Own(Logistic())
+
+    assert NoisySums.of(Planned, ()) is None
+    free = prepriv.PrivateClassifier(DOMAIN.with_n(None), epsilon=math.inf, threads=1).fit(x, numbers)
+    assert not free.model_.noise_alone
+    target = prepriv.Domain.box(0, 1, features=4, target=prepriv.Numeric(5, 6), n=N)
+    regressor = prepriv.PrivateRegressor(target, threads=1).fit(x, np.full(N, np.nan))
+    assert not regressor.model_.noise_alone
+
+
+def test_a_tool_that_numbers_the_classes_is_warned_about_and_the_report_says_it(table, tmp_path):
+    x, y = table
+    member = prepriv.PrivateClassifier(DOMAIN.with_n(None), epsilon=4.0, threads=1)
+    with pytest.warns(NoiseAlone) as told:
+        vote = VotingClassifier([("a", member)]).fit(x, y)
+    said = str(next(w.message for w in told if w.category is NoiseAlone))
+    assert '("no", "yes")' in said and "list(range(2))" in said and "prepriv.validate" in said
+    fitted = vote.estimators_[0]
+    assert fitted.report_.summary.to_do[0] == said
+    assert said in json.dumps(fitted.report_.to_json()["summary"], ensure_ascii=False).replace('\\"', '"')
+    read = Model.load(fitted.model_.save(tmp_path))
+    assert read.noise_alone and read.text() == fitted.model_.text()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        good = member.fit(x, y)
+    assert not any(w.category is NoiseAlone for w in told)
+    assert "noise_alone" not in good.model_.to_json() and said not in good.report_.summary.to_do
+    numbered = prepriv.PrivateClassifier(prepriv.Domain.box(0, 1, features=4, classes=[0, 1]), threads=1)
+    with pytest.warns(NoiseAlone) as told:
+        numbered.fit(x, y)
+    assert not any("range" in str(w.message) for w in told)
+
+
+def test_a_filter_that_makes_it_an_error_does_not_cost_what_was_paid_for(table):
+    x, y = table
+    numbers, domain = (y == "yes").astype(int), DOMAIN.with_n(None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoiseAlone)
+        assert prepriv.PrivateClassifier(domain, epsilon=4.0, threads=1).fit(x, numbers).model_.noise_alone
+        assert prepriv.choose(CANDIDATES, x, numbers, domain, session=drawn(1)).model_.noise_alone
+
+
+@pytest.mark.parametrize("forged", [False, 1, None, "true"])
+def test_a_model_that_says_it_in_another_way_is_refused(table, tmp_path, forged):
+    x, y = table
+    data = Model.of(ran(planned(LEARNERS[0]), x, y, drawn(0))).to_json() | {"noise_alone": forged}
+    (tmp_path / "model.json").write_text(json.dumps(data))
+    with pytest.raises(BadArtifact):
+        Model.load(tmp_path)
+
+
+def test_choose_says_it_of_the_winner_and_of_no_other(table):
+    x, y = table
+    domain, numbers = DOMAIN.with_n(None), (y == "yes").astype(int)
+    with pytest.warns(NoiseAlone) as told:
+        won = prepriv.choose(CANDIDATES, x, numbers, domain, method="same rows", session=drawn(1))
+    assert won.model_.noise_alone and sum(w.category is NoiseAlone for w in told) == 1
+
+
+@pytest.mark.parametrize("beyond", [0.01, 1e-3])
+def test_the_quantiles_are_those_of_sums_of_squares(beyond):
+    for freedom in (3, 50, 8000):
+        assert stats.chi2.sf(_quantile(freedom, freedom, freedom, beyond), freedom) == pytest.approx(
+            beyond, rel=0.2
+        )
+    weights = 0.8 ** np.arange(60)
+    found = np.square(np.random.default_rng(0).standard_normal((200_000, 12))) @ weights[:12]
+    most = _quantile(*(float((weights[:12] ** k).sum()) for k in (1, 2, 3)), beyond)
+    assert (found > most).mean() == pytest.approx(beyond, rel=0.25)
