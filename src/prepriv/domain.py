@@ -212,6 +212,10 @@ class Domain:
     source: str | None = None
     declared_by: str | None = None
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a pickle: one of an earlier version keeps the order of its classes, in which its model's outputs stand."""
+        self.__dict__.update(state, classes=_Ordered(state["classes"]))
+
     def __post_init__(self) -> None:
         check_adjacency(self.adjacency)
         if not isinstance(self.columns, Mapping):

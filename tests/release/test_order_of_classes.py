@@ -76,6 +76,13 @@ def test_a_domain_of_an_earlier_file_keeps_its_order_and_an_estimator_turns_it(c
     assert (clf.predict(x) == loaded.predict(x)).all() and (loaded.predict(x) == y).mean() > 0.8
 
 
+def test_a_pickle_of_an_earlier_version_keeps_its_order():
+    """Its classes are a plain tuple, which `replace` would sort away from the outputs of its model."""
+    domain = Domain.box(0, 1, 1, ("a", "b"))
+    domain.__dict__["classes"] = ("b", "a")
+    assert pickle.loads(pickle.dumps(domain)).with_n(5).classes == ("b", "a")
+
+
 def test_classes_of_a_draft_are_the_same_as_texts_and_as_numbers():
     """Texts and numbers have different ascending orders."""
     columns = {"a": Numeric(0, 1)}
