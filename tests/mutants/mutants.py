@@ -1148,8 +1148,8 @@ _OLDER = (
         "no receipt in the artifact",
         "a ledger rolled back that nobody sees",
         "runs/run.py",
-        "    return Trained(plan, released, weights, private, receipt, found, alone)\n",
-        "    return Trained(plan, released, weights, private, None, found, alone)\n",
+        "    return Trained(plan, released, weights, plan.private and session.private, receipt, found, alone)\n",
+        "    return Trained(plan, released, weights, plan.private and session.private, None, found, alone)\n",
         ("tests/trust/test_trust_artifact.py", "-k", "receipt"),
     ),
     Mutant(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -37,26 +38,19 @@ class NoisySums:
     Nothing is said where the noise of the plan hides the norm of useful gradients, too.
     """
 
-    def __init__(self, plan: Plan, rows: Floats | None) -> None:
-        """rows: made-up ones as they reach the learner, (k, d). None: the norm alone is compared."""
-        self._steps, outputs = plan.learner.steps, plan.outputs
-        numbers = (plan.space.d + 1) * outputs
+    def __init__(self, plan: Plan, rows: Callable[[], Floats | None] | None) -> None:
+        """rows: gives made-up ones as they reach the learner, (k, d), or nothing. None: the norm alone is compared."""
+        self._plan, self._rows, self._steps = plan, rows, plan.learner.steps
+        numbers = (plan.space.d + 1) * plan.outputs
         self._looks = {self._steps, *(1 << i for i in range(self._steps.bit_length()))}
-        missed = _MISSED / (len(self._looks) * (1 if rows is None else 2))
-        self._longest, self._rows, self._most = _quantile(numbers, numbers, numbers, missed), None, math.inf
-        if rows is not None:
-            made = np.hstack([rows, np.full((len(rows), 1), plan.learner.bias)])
-            size = float(np.linalg.norm(made))
-            if 0 < size < math.inf:
-                self._rows = made / size
-                gram = self._rows @ self._rows.T  # its eigenvalues weigh independent squares of noise
-                two, three = float((gram**2).sum()), float(((gram @ gram) * gram).sum())
-                self._most = _quantile(outputs, outputs * two, outputs * three, missed)
+        self._missed = _MISSED / (len(self._looks) * (1 if rows is None else 2))
+        self._longest = _quantile(numbers, numbers, numbers, self._missed)
         self._noise = plan.learner_noise * (1 + coarse_steps(numbers))
         assert isinstance(plan.learner, Momentum)  # each of `_LEARNERS`
         mean = _MEAN * plan.learner.clip(plan.space.radius) * plan.learner.seen(plan.n) * plan.n / self._noise
         self._told = min(_STEPS, self._steps) * mean**2 >= self._longest - numbers
-        self._sum, self._count, self._apart = np.zeros((plan.space.d + 1, outputs)), 0, False
+        self._sum, self._count = np.zeros((plan.space.d + 1, plan.outputs)), 0
+        self._seen: list[Floats] = []
 
     @staticmethod
     def of(plan: Plan, maps: Sequence[ReleasedMap]) -> NoisySums | None:
@@ -64,21 +58,40 @@ class NoisySums:
         if not plan.private or plan.domain.target is not None or type(plan.learner) not in _LEARNERS:
             return None
         spread = plan.space.d > plan.domain.space.d and plan.domain.image is None  # images take longer to map
-        return NoisySums(plan, typical_rows(plan, maps) if spread else None)
+        return NoisySums(plan, partial(typical_rows, plan, maps) if spread else None)
 
     def __call__(self, noisy: Floats) -> None:
         """One more sum was released."""
         self._count += 1
-        self._sum += noisy
-        if self._count in self._looks and not self._apart:
-            scaled = self._sum / (self._noise * math.sqrt(self._count))
-            on_rows = 0.0 if self._rows is None else float(np.square(self._rows @ scaled).sum())
-            self._apart = float(np.square(scaled).sum()) > self._longest or on_rows > self._most
+        if self._told:
+            self._sum += noisy
+            if self._count in self._looks:
+                self._seen.append(self._sum / (self._noise * math.sqrt(self._count)))
 
-    @property
     def alone(self) -> bool:
         """Whether all sums together look like noise alone, and would not if the rows said much."""
-        return self._told and self._count == self._steps and not self._apart
+        if not self._told or self._count != self._steps:
+            return False
+        if any(float(np.square(scaled).sum()) > self._longest for scaled in self._seen):
+            return False
+        return self._rows is None or not self._moves(self._rows())
+
+    def _moves(self, rows: Floats | None) -> bool:
+        """Whether what the sums do to made-up rows is more than noise does."""
+        if rows is None:
+            return False
+        made, outputs = (
+            np.hstack([rows, np.full((len(rows), 1), self._plan.learner.bias)]),
+            self._plan.outputs,
+        )
+        size = float(np.linalg.norm(made))
+        if not 0 < size < math.inf:
+            return False
+        made /= size
+        gram = made @ made.T  # its eigenvalues weigh independent squares of noise
+        two, three = float((gram**2).sum()), float(((gram @ gram) * gram).sum())
+        most = _quantile(outputs, outputs * two, outputs * three, self._missed)
+        return any(float(np.square(made @ scaled).sum()) > most for scaled in self._seen)
 
 
 def _quantile(one: float, two: float, three: float, beyond: float) -> float:

@@ -109,12 +109,12 @@ def execute(
             sums = NoisySums.of(plan, released)
             weights = sealed(codes_of(plan), plan.private and session.private, train)
         weights = shrunk(plan, released, weights)
+        alone = sums is not None and sums.alone()
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     found = audited[0].found if audited else None
     if found is not None and found.refuted:
         raise AuditFailed(refuted_in_words(found))
-    private, alone = plan.private and session.private, sums is not None and sums.alone
-    return Trained(plan, released, weights, private, receipt, found, alone)
+    return Trained(plan, released, weights, plan.private and session.private, receipt, found, alone)
 
 
 def _paid_for(plan: Plan, session: Session) -> Session:

@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "labels that are not looked at say whether a model is noise",
         "a number of the data that leaves beside a mechanism",
         "runs/run.py",
-        "sums is not None and sums.alone",
+        "sums is not None and sums.alone()",
         "sums is not None and not bool((targets >= 0).any())",
         ("tests/runs/test_noise_alone.py", "-k", "no_label_reaches_it"),
     ),
