@@ -586,16 +586,38 @@ def test_a_charge_whose_release_is_not_recorded_is_a_charge(measured, tmp_path, 
     """An honest model with a holdout was accused of the charge of another plan, and `ledger verify` said ok."""
     cut = without_last_row(measured / "L.db", tmp_path / "cut.db")
     line = ["report", str(measured / "m"), "--ledger", str(cut)]
-    assert run([*line, "--verify", str(measured / "page.html")]) == 0
+    assert run([*line, "--verify", str(measured / "page.html")]) == 8
     out = " ".join(capsys.readouterr().out.split())
     assert "charged: the ledger is sound" in out and "its release is not recorded" in out
+    assert "ASK BEFORE YOU SIGN: whether this is the file that was released: charged in row 1, but no" in out
     assert run(line) == 8  # undecided without the page
     assert "give that page with `--verify`" in capsys.readouterr().err
     assert run(["ledger", "verify", str(cut), str(measured / "m")]) == 8
     assert "NOT DECIDED, charge 1" in capsys.readouterr().out
     files = [str(measured / "m"), str(measured / "page.html")]
-    assert run(["ledger", "verify", str(cut), *files]) == 0
-    assert "ok, charge 1; its release is not recorded" in capsys.readouterr().out
+    assert run(["ledger", "verify", str(cut), *files]) == 8
+    said = capsys.readouterr().out
+    assert said.count("NOT DECIDED, charge 1; charged in row 1, but no row holds the hash of what") == 2
+
+
+def test_edited_weights_are_never_ok_where_no_release_is_recorded(paid, tmp_path, capsys):
+    """All weights were negated, the row of the release was taken off, and both commands ended with 0."""
+    folder, _, _ = paid
+    cut = without_last_row(folder / "L.db", tmp_path / "cut.db")
+    true = prepriv.Model.load(folder / "b")
+    model = replace(true, weights=-true.weights)
+    model.save(tmp_path / "m")
+    page = tmp_path / "page.html"
+    prepriv.Report.of(model.declared, private=True, receipt=model.receipt, model=model).save(page)
+    line = ["report", str(tmp_path / "m"), "--verify", str(page), "--ledger"]
+    assert run([*line, str(folder / "L.db")]) == 1
+    assert run([*line, str(cut)]) == 8
+    assert "shows whether one was" in " ".join(capsys.readouterr().out.split())
+    assert run(["ledger", "verify", str(cut), str(tmp_path / "m"), str(page)]) == 8
+    said = capsys.readouterr().out
+    assert said.count("ok") == 1 and said.count("NOT DECIDED, charge 3") == 2  # the ledger alone
+    kept = Ledger.open(folder / "L.db").entries()[-1]
+    assert run(["ledger", "verify", str(cut), "--receipt", f"{kept.sequence}:{kept.head}"]) == 5
 
 
 def test_a_killed_run_with_another_holdout_pays_for_no_model(measured, tmp_path):

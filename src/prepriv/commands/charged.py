@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
+from prepriv.commands.receipts import not_recorded
 from prepriv.domain import drafted_content
 from prepriv.drafted import CHARGE, Drafted
 from prepriv.evaluation.evaluation_plan import model_hash
@@ -26,10 +27,7 @@ from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 
-_UNRECORDED = (
-    "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it. A run that was killed "
-    "leaves this, and so does a copy of a ledger without its last rows"
-)
+_UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
 _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the figure of the ledger for all other uses of these people's data"
@@ -104,6 +102,15 @@ def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], 
     shown = found_hashes(measured, page.audited)
     same = [name for name, digest in shown.items() if booked.get(name) == digest]
     return same, [name for name in shown if name in booked and name not in same]
+
+
+def unrecorded(place: str, model: Model) -> list[str]:
+    """What to ask of a model that a ledger paid for, and of whose file it holds no hash: an edited model has the same charge."""
+    told = model.receipt or {}
+    rows = Ledger.open(place).entries()
+    if any((one.kind, one.plan_uid) == ("released", told.get("plan_uid")) for one in rows):
+        return []
+    return [f"whether this is the file that was released: {not_recorded(told['sequence'])}"]
 
 
 def _check_could_be_whole(model: Model, entry: Entry) -> None:

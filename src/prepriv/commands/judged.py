@@ -37,8 +37,7 @@ def judge(given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]]) ->
     judged = {name: Judged(charges_of(one, rows), missing_receipts(one, rows)) for name, one in given.items()}
     sound = {name: one for name, one in given.items() if not judged[name].wrong}
     for name, one in sound.items():
-        remark, undecided, asked = unanswered(one, rows)
-        judged[name].remarks += [remark] if remark else []
+        undecided, asked = unanswered(one, rows)
         judged[name].undecided += [undecided] if undecided else []
         judged[name].asked += [asked] if asked else []
     for name, one in given.items():

@@ -28,6 +28,10 @@ _ALONE = (
     b"<title>prepriv sketch</title>",
 )  # pages without data
 _PAGE = re.compile(r"\bpage ([0-9a-f]{64})\b")  # `of_page`
+_UNRECORDED = (
+    "charged in row {row}, but no row holds the hash of what was released, so its bytes were not compared: the run was killed, "
+    "Python saved it without the ledger, or a row was taken off. A head or receipt that someone else kept shows whether one was"
+)
 _HEAD = 2000  # bytes in which a page says what it is
 _LARGEST = 100_000_000  # bytes of a file that is read
 
@@ -168,27 +172,30 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
     return []
 
 
-def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, str, str]:
-    """(what a ledger cannot say about a file whose charges it holds, what nothing at hand compared in it, what someone has to answer for).
+def not_recorded(row: int) -> str:
+    """Why a file is not decided, though this row is its charge: a ledger has nothing to compare its bytes with."""
+    return _UNRECORDED.format(row=row)
 
-    Each is "" for nothing. The first is a remark; a file with the second is not decided.
-    """
+
+def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, str]:
+    """(what nothing at hand compared in a file whose charges a ledger holds, what someone has to answer for). Each is "" for nothing."""
     recorded = _recorded(given, ledgers)
     if given.kind == "measurement":
-        return "", "", ""
+        return "", ""
     if given.kind == "other":
         same = recorded == {*given.artifacts}
         why = "the hash beside its charge is of a file that is not this one, perhaps of its page"
         said = f"what it states was not compared: {why if recorded else 'the ledger holds no hash beside its charge'}"
-        return "", "" if same else said, ""
+        return "" if same else said, ""
     if given.is_schema and not given.artifacts:
-        return "", "what it declares was not compared: this version reads no schema in it", ""
+        return "what it declares was not compared: this version reads no schema in it", ""
     if given.is_schema:
         here, *held = given.artifacts
         known = recorded or {*held}
         said = "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
-        return "", "", said if known and here not in known else ""
-    return "" if recorded else "its release is not recorded", "", ""
+        booked = "" if recorded or given.own is None else not_recorded(given.own[0])
+        return booked, said if known and here not in known else ""
+    return "" if recorded or given.own is None else not_recorded(given.own[0]), ""
 
 
 def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:

@@ -23,6 +23,7 @@ from prepriv.commands.charged import (
     to_ask,
     told_of_charge,
     unclaimed_drafts,
+    unrecorded,
 )
 from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
@@ -218,7 +219,9 @@ def _check_charge(places: list[str], released: Model, file: Path, page: Report |
         wrong, unchecked = charge_problems(place, released, file.read_bytes(), page, others)
         small, _ = unclaimed_drafts(place, released, others)
         told = [] if wrong else told_of_charge(place, released, others)
-        asked = [] if wrong or small else to_ask(place, released, page, others)
+        asked = (
+            [] if wrong or small else [*unrecorded(place, released), *to_ask(place, released, page, others)]
+        )
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
     for line in (*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)):

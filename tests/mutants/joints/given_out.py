@@ -33,6 +33,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "copied_receipt"),
     ),
     Mutant(
+        "a model whose release is not recorded is ok",
+        "our own: a negated model that both commands passed",
+        "commands/receipts.py",
+        'return "" if recorded or given.own is None else not_recorded(given.own[0]), ""',
+        'return "", ""',
+        (FILES, "-k", "never_ok_where"),
+    ),
+    Mutant(
+        "a report asks nothing where no release is recorded",
+        "our own: a negated model that both commands passed",
+        "commands/released.py",
+        "[*unrecorded(place, released), *to_ask(",
+        "[*to_ask(",
+        (FILES, "-k", "never_ok_where"),
+    ),
+    Mutant(
         "any hash of a score makes the score of a page that of the run",
         "our own: counts edited with all that follows from them",
         "commands/charged.py",
