@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier
+from prepriv import Budget, Categorical, Domain, Numeric, PrivateClassifier, PrivateRegressor
 from prepriv import payment as pay
 from prepriv import preprocessing as pre
 from prepriv.guarantees import gdp_mu
@@ -362,3 +362,16 @@ def test_another_name_is_refused(bad):
         recipe(PLAIN, n=10, epsilon=1.0, delta=1e-5, steps=bad)
     with pytest.raises(ValueError, match="learner must be"):
         recipe(PLAIN, n=10, epsilon=1.0, delta=1e-5, learner="linear")
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 16.0])
+def test_descent_on_rows_that_lie_far_from_zero_is_steady(epsilon):
+    """A rate that grew with ε made every prediction of a sketched pipeline too small by 7, from ε = 4 on."""
+    n, d = 4000, 60
+    x = np.random.default_rng(0).random((n, d))
+    y = 10 + 80 * x.mean(axis=1)
+    domain = Domain.box(0, 1, features=d, target=Numeric(0, 100))
+    made = PrivateRegressor(domain, epsilon=epsilon, steps=[pre.Rescale(0.4 * d**0.5)], threads=1).fit(x, y)
+    learner, space = made.report_.plan.learner, made.report_.plan.space
+    assert 0 < learner.learning_rate * (space.radius**2 + learner.bias**2) <= 2.5 + 1e-9
+    assert abs(np.mean(made.predict(x) - y)) < 1.0

@@ -40,6 +40,7 @@ CURVED = 110.0  # signal for each column from which on curves gain more than the
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
 CODE = 0.5  # squared length of a code, about
+_STEADY = 2.5  # rate times curvature; the momentum of .9 holds up to 3.8
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 
@@ -71,8 +72,15 @@ def regression(
         return tuple(steps), learner
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
-    return tuple(steps), regression_learner(
-        last, s, moved=any(not step.paid.leaves for step in steps), row=row, d=d
+    moved, centred = any(not step.paid.leaves for step in steps), row is not None or _centred(steps)
+    return tuple(steps), regression_learner(last, s, moved=moved, row=row, d=d, centred=centred)
+
+
+def _centred(steps: Sequence[Step]) -> bool:
+    """Whether rows lie about zero: their common mean would be the longest direction by far."""
+    return any(
+        isinstance(step, Center) or (isinstance(step, StandardScaler) and step.columns is None)
+        for step in steps
     )
 
 
@@ -133,37 +141,48 @@ def _features(domain: Domain) -> list[Column]:
 
 
 def regression_learner(
-    space: Space, s: float, *, moved: bool, row: float | None = None, d: int | None = None
+    space: Space,
+    s: float,
+    *,
+    moved: bool,
+    row: float | None = None,
+    d: int | None = None,
+    centred: bool = True,
 ) -> Learner:
     """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
 
     Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
     which rows hardly vary, which second moments do. row: the norm up to which rows weigh the same, that of the space if None. d: how many features the others
-    are made of, all if None; those are learned first.
+    are made of, all if None; those are learned first. centred: whether rows lie about zero, see `_descent`.
     """
     row, d = space.radius if row is None else row, space.d if d is None else d
     bias = BIAS * row
     if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
         longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
-    return _descent(space, s, moved=moved, bias=bias, d=d)
+    return _descent(space, s, moved=moved, bias=bias, d=d, common=0.0 if centred else row)
 
 
 def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> GradientDescent:
     """The descent after these steps, whatever second moments would do there."""
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     moved = any(not step.paid.leaves for step in steps)
-    return _descent(last, s, moved=moved, bias=BIAS * last.radius, d=last.d)
+    common = 0.0 if _centred(steps) else last.radius
+    return _descent(last, s, moved=moved, bias=BIAS * last.radius, d=last.d, common=common)
 
 
-def _descent(space: Space, s: float, *, moved: bool, bias: float, d: int) -> GradientDescent:
+def _descent(
+    space: Space, s: float, *, moved: bool, bias: float, d: int, common: float = 0.0
+) -> GradientDescent:
+    """common: the norm of the mean of the rows, at most. Steps of a rate above 2 (1 + momentum) over its square and that of the bias
+    swing ever further, until clipping holds them; then all predictions are off by the same."""
     sure = min(1.0, s / _SURE) ** 2
     reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), _FAR * sure, REACH * s / math.sqrt(d + 1)))
     lead = d if d < space.d else 0
     return GradientDescent(
         SquaredError(),
         steps=_STEPS if not lead else _BENT_STEPS,
-        learning_rate=reach / _STEPS,
+        learning_rate=min(reach / _STEPS, _STEADY / (common**2 + bias**2)) if common else reach / _STEPS,
         clip_norm=CLIP if math.isfinite(s) else math.inf,
         bias=bias,
         lead=lead,
