@@ -389,8 +389,11 @@ def test_files_that_were_given_out_show_what_a_copy_of_the_ledger_lacks(paid, tm
     assert [len(problems) for problems in found["files"].values()] == [0, 0, 1]
     assert run(["ledger", "verify", *files]) == 2  # no ledger
     (tmp_path / "none.json").write_text("{}")
-    assert run(["ledger", "verify", str(newer), str(tmp_path / "none.json")]) == 2
-    assert "holds no receipt" in capsys.readouterr().err
+    assert run(["ledger", "verify", str(newer), str(tmp_path / "none.json"), files[0]]) == 8
+    said = capsys.readouterr().out
+    assert "none.json: NOT DECIDED, not compared: it holds no receipt" in said
+    assert f"{Path(files[0]) / 'model.json'}: ok, charge 1" in said
+    assert run(["ledger", "verify", str(newer), str(tmp_path / "gone.json")]) == 2
 
 
 def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path, capsys):
@@ -400,15 +403,48 @@ def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path,
     out.mkdir(parents=True)
     data = json.loads((folder / "a" / "model.json").read_text())
     (out / "a.json").write_bytes((folder / "a" / "model.json").read_bytes())
-    (out / "S.yaml").write_text("columns: {}\n")  # declared by hand: nothing was paid for it
+    by_hand = "label: {name: y, classes: [a, b]}\ncolumns: {x: {type: numeric, low: 0, high: 1}}\nrows: 9\n"
+    (out / "S.yaml").write_text(by_hand)  # nothing was paid for it
     line = ["ledger", "verify", str(folder / "L.db"), str(tmp_path / "given")]
-    assert run(line) == 0 and f"{out / 'a.json'}: ok, charge 1" in capsys.readouterr().out
+    assert run(line) == 0
+    said = capsys.readouterr().out
+    assert f"{out / 'a.json'}: ok, charge 1" in said and "S.yaml: a schema declared by hand" in said
     draft = {key: a.receipt[key] for key in ("plan_uid", "sequence", "head")}
     (out / "b.json").write_text(json.dumps(data | {"ledger": None, "drafted": [{"ledger": draft}]}))
-    assert run(line) == 2 and "b.json holds no receipt" in capsys.readouterr().err
+    assert run(line) == 8 and "b.json: NOT DECIDED, not compared: it holds no" in capsys.readouterr().out
     (out / "b.json").unlink()
     (out / "D.yaml").write_text("drafted: [{epsilon: 1}]\n")
-    assert run(line) == 2 and "D.yaml holds no receipt" in capsys.readouterr().err
+    assert run(line) == 8 and "D.yaml: NOT DECIDED, not compared: it holds no" in capsys.readouterr().out
+
+
+def test_each_file_of_a_folder_that_was_not_compared_is_named(paid, tmp_path, capsys):
+    """A file of names was passed over and the command ended with 0; a page of another tool stopped it, with 2."""
+    folder, _, _ = paid
+    given = tmp_path / "given"
+    (given / "deep").mkdir(parents=True)
+    shutil.copytree(folder / "a", given / "a")
+    shutil.copy(folder / "L.db", given / "L.db")
+    (given / "L.db-wal").write_bytes(b"")
+    line = ["ledger", "verify", str(given / "L.db"), str(given)]
+    assert run(line) == 0 and "NOT DECIDED" not in capsys.readouterr().out
+    strange = ["raw.csv", "notes.docx", "deep/model.pkl", "deep/page.htm", "other.html", "a.json", "b.yaml"]
+    for name in strange:
+        (given / name).write_text("name, husby\n")
+    (given / "other.db").write_bytes((folder / "L.db").read_bytes())
+    (given / "link").symlink_to(folder)
+    assert run(line) == 8
+    said = capsys.readouterr().out.split("\n")
+    assert any("model.json: ok, charge 1" in one for one in said)
+    for name in (*strange, "other.db", "link"):
+        (one,) = [one for one in said if one.startswith(f"{given / name}: ")]
+        assert "NOT DECIDED, not compared: " in one
+    assert run([*line, "--json"]) == 8
+    assert len(json.loads(capsys.readouterr().out)["not_decided"]) == 9
+    for number in range(20):
+        (given / f"{number}.png").write_bytes(b"")
+    assert run(line) == 8  # many are one line
+    (one,) = [one for one in capsys.readouterr().out.split("\n") if ".png" in one]
+    assert one.count(".png") == 20 and "raw.csv" in one
 
 
 def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
@@ -516,9 +552,14 @@ def test_answers_descriptions_and_sketches_are_known_by_their_hash(tmp_path, mon
     assert run(["describe", "t.csv", *asked, "out/page.html"]) == 0
     assert run(["sketch", "t.csv", *asked, "out/sketch"]) == 0
     capsys.readouterr()
-    assert run(["ledger", "verify", "L.db", "out"]) == 0
+    assert run(["ledger", "verify", "L.db", "out"]) == 8  # the tables of a sketch hold no receipt
     said = capsys.readouterr().out
-    assert said.count(": ok, charge") == 5 and "NOT DECIDED" not in said
+    assert (
+        said.count(": ok, charge") == 5 and said.count("NOT DECIDED") == said.count(".csv: NOT DECIDED") == 2
+    )
+    for table in Path("out/sketch").glob("*.csv"):
+        table.unlink()
+    assert run(["ledger", "verify", "L.db", "out"]) == 0
     for name, code in (("answers.json", 8), ("page.html", 5), ("page.json", 8)):
         file = Path("out", name)
         file.write_text(file.read_text() + " ")

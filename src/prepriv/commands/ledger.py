@@ -27,6 +27,7 @@ from prepriv.ledger.urls import is_url
 if TYPE_CHECKING:
     from prepriv.commands.judged import Judged
 
+_MANY = 10  # lines of files that were not compared for the same reason
 app = typer.Typer(help="Keep the privacy budget of a data set in a durable ledger.", no_args_is_help=True)
 
 
@@ -223,17 +224,16 @@ def verify(
 
     A ledger that was restored from an older copy, lacks its last rows, or was made again is consistent by itself. Only receipts can
     show that, so give everything that was released together with the ledger.
-    "ok" stands on files that were compared whole. A page is compared, word for word, with its model, if that is given or lies beside it.
+    "ok" stands on files that were compared whole; every other file of a folder is named. A page is compared, word for word, with its model, if that is given or lies beside it.
     """
-    from prepriv.commands.receipts import gives_receipts, receipts_in
+    from prepriv.commands.receipts import collected, gives_receipts
 
     with _exit_codes():
         ledgers = [path for path in paths if not gives_receipts(path)]
-        given = {
-            file: held for path in paths if path not in ledgers for file, held in receipts_in(path).items()
-        }
         if not ledgers:
             raise ValueError("name a ledger before the files: nothing else says which charges there are")
+        all_given = collected([path for path in paths if path not in ledgers], ledgers)
+        given = all_given.given
         if receipt and len(ledgers) > 1:
             raise ValueError("receipts belong to one ledger; verify that one alone")
         places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
@@ -250,7 +250,7 @@ def verify(
 
             files = judge(given, rows)
         if as_json:
-            print_json(_verdict(found, files))
+            print_json(_verdict(found, files, all_given.not_compared))
         for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
                 say(f"{name}: {problem}", err=as_json)  # a finding is evidence: it goes where "ok" goes
@@ -262,11 +262,15 @@ def verify(
             for name, one in files.items():
                 if not one.wrong:
                     say(f"{name}: {_ok(one)}")
+            for name in all_given.by_hand:
+                say(f"{name}: a schema declared by hand, for which no ledger is charged")
+        for line in _not_compared(all_given.not_compared):
+            say(line, err=as_json)
         if any(found.values()) or any(one.wrong for one in files.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
         for asked, names in _questions(files).items():
             say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
-        if any(one.asked or one.undecided for one in files.values()):
+        if all_given.not_compared or any(one.asked or one.undecided for one in files.values()):
             raise typer.Exit(NOT_DECIDED)
 
 
@@ -275,6 +279,18 @@ def _ok(one: Judged) -> str:
     held = f"charge{'s' if len(one.charges) > 1 else ''} {', '.join(map(str, one.charges))}"
     said = f"NOT DECIDED, {held}" if one.undecided else f"ok, {held}"
     return "; ".join((said, *one.undecided, *one.remarks))
+
+
+def _not_compared(files: Mapping[str, str]) -> list[str]:
+    """A line for each file that was not compared, or one for all with the same reason, where they are many."""
+    names = dict[str, list[str]]()
+    for name, why in files.items():
+        names.setdefault(why, []).append(name)
+    lines = list[str]()
+    for why, alike in names.items():
+        told = [", ".join(alike)] if len(alike) > _MANY else alike
+        lines += [f"{one}: NOT DECIDED, not compared: {why}" for one in told]
+    return lines
 
 
 def _questions(files: Mapping[str, Judged]) -> dict[str, list[str]]:
@@ -286,11 +302,14 @@ def _questions(files: Mapping[str, Judged]) -> dict[str, list[str]]:
     return found
 
 
-def _verdict(found: Mapping[str, list[str]], files: Mapping[str, Judged]) -> dict[str, object]:
+def _verdict(
+    found: Mapping[str, list[str]], files: Mapping[str, Judged], not_compared: Mapping[str, str]
+) -> dict[str, object]:
     """As plain data."""
+    undecided = {name: one.undecided for name, one in files.items() if one.undecided}
     parts: dict[str, object] = {
         "files": {name: one.wrong for name, one in files.items()},
-        "not_decided": {name: one.undecided for name, one in files.items() if one.undecided},
+        "not_decided": undecided | {name: [f"not compared: {why}"] for name, why in not_compared.items()},
         "ask_before_you_sign": {name: one.asked for name, one in files.items() if one.asked},
     }
     return {"ledgers": dict(found)} | {key: part for key, part in parts.items() if part}

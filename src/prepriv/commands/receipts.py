@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from prepriv.commands.exits import Stop
+from prepriv.commands.exits import Stop, reason
 from prepriv.domain import drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.ledger import Entry
@@ -20,6 +21,7 @@ from prepriv.schemas.schema import load_schema
 
 _SCHEMAS = (".yaml", ".yml")
 _ENDINGS = (".json", ".html", *_SCHEMAS)
+_OF_LEDGER = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside one
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 _MEASURED = b"<title>prepriv evaluation</title>"
 _ALONE = (
@@ -71,28 +73,91 @@ class Given:
         return self.kind == "schema"
 
 
-def receipts_in(place: str) -> dict[str, Given]:
-    """What a file, or each file of a folder, says about its charges. Stop for one that has no receipt of its own; in a folder a
-    YAML file without a draft is passed over."""
-    path = Path(place)
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    found = {}
-    for file in (file for file in files if file.suffix.lower() in _ENDINGS):
-        if _begins(file, _ALONE):
-            found[str(file)] = Given((), None, (sha256_of(file),), "measurement")
-            continue
-        data, is_schema = _data(file), file.suffix.lower() in _SCHEMAS
-        if file != path and is_schema and not (isinstance(data, Mapping) and "drafted" in data):
-            continue
-        own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
-        mine = next(_receipts(own), None)
-        if mine is None:
-            raise Stop(f"{file} holds no receipt: it says itself that no ledger was charged for it")
-        kind, artifacts = _drafted_in(file) if is_schema else _artifact_in(file, data)
-        found[str(file)] = Given(tuple(dict.fromkeys(_receipts(data))), mine, artifacts, kind)
-    if not found:
-        raise Stop(f"{place} holds no file with a receipt")
+@dataclass
+class Collected:
+    """What was given out: files with receipts; why each other file was not compared; and schemas that were declared by hand."""
+
+    given: dict[str, Given] = field(default_factory=dict)
+    not_compared: dict[str, str] = field(default_factory=dict)
+    by_hand: list[str] = field(default_factory=list)
+
+
+def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
+    """What files, and all files of folders, say about their charges. The ledgers themselves are not meant. Stop for a file that is not there."""
+    found = Collected()
+    own = {os.path.realpath(one) + end for one in ledgers for end in _OF_LEDGER}
+    for place in places:
+        path, before = Path(place), len(found.given) + len(found.not_compared)
+        if not path.exists():
+            raise Stop(f"{path} cannot be read")
+        for file in _files_of(path) if path.is_dir() else [path]:
+            if os.path.realpath(file) not in own:
+                _collect(found, file, named=file == path)
+        if len(found.given) + len(found.not_compared) == before:
+            raise Stop(f"{place} holds no file with a receipt")
     return found
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Whatever lies in it and below: links, which are not followed to folders, and folders that cannot be listed, too."""
+    return sorted(
+        one
+        for one in (folder, *folder.rglob("*"))
+        if not one.is_dir() or (one != folder and one.is_symlink()) or not os.access(one, os.R_OK | os.X_OK)
+    )
+
+
+def _collect(found: Collected, file: Path, *, named: bool) -> None:
+    """Put a file where it belongs. named: by whoever asks, who wants to hear of a schema by hand that nothing was paid for it."""
+    name, ending = str(file), file.suffix.lower()
+    if not file.is_file() or ending not in _ENDINGS:
+        found.not_compared[name] = _why_not(file)
+        return
+    if _begins(file, _ALONE):
+        found.given[name] = Given((), None, (sha256_of(file),), "measurement")
+        return
+    try:
+        data, is_schema = _data(file), ending in _SCHEMAS
+    except (Stop, ValueError, OSError) as why:
+        found.not_compared[name] = str(why).removeprefix(f"{file} ").removeprefix(f"{file}: ")
+        return
+    if is_schema and not named and _declared_by_hand(file, data):
+        found.by_hand.append(name)
+        return
+    own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
+    mine = next(_receipts(own), None)
+    if mine is None:
+        found.not_compared[name] = "it holds no receipt"
+        return
+    kind, artifacts = _drafted_in(file) if is_schema else _artifact_in(file, data)
+    found.given[name] = Given(tuple(dict.fromkeys(_receipts(data))), mine, artifacts, kind)
+
+
+def _why_not(file: Path) -> str:
+    """Why a file that holds no receipt was not compared."""
+    if file.is_dir():
+        return "a link to a folder" if file.is_symlink() else "a folder that cannot be read"
+    if not file.is_file():
+        return "no plain file"
+    try:
+        with file.open("rb") as opened:
+            is_ledger = opened.read(len(_SQLITE)) == _SQLITE
+    except OSError as error:
+        return f"it cannot be read: {reason(error)}"
+    return (
+        "a database, perhaps a ledger: name it as one" if is_ledger else "this kind of file holds no receipt"
+    )
+
+
+def _declared_by_hand(file: Path, data: Any) -> bool:
+    """Whether it is a schema of which nothing was drafted, for which no ledger is charged."""
+    if not isinstance(data, Mapping) or "drafted" in data:
+        return False
+    try:
+        load_schema(file)
+    except ValueError:
+        return False
+    return True
 
 
 def is_measurement(file: Path) -> bool:

@@ -49,6 +49,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "never_ok_where"),
     ),
     Mutant(
+        "a file of a folder that prepriv did not write is passed over",
+        CLASS,
+        "commands/receipts.py",
+        "        found.not_compared[name] = _why_not(file)\n",
+        "        pass\n",
+        (FILES, "-k", "not_compared_is_named"),
+    ),
+    Mutant(
+        "a file without a receipt is passed over",
+        CLASS,
+        "commands/receipts.py",
+        '        found.not_compared[name] = "it holds no receipt"\n',
+        "        pass\n",
+        (FILES, "-k", "hides_behind"),
+    ),
+    Mutant(
         "any hash of a score makes the score of a page that of the run",
         "our own: counts edited with all that follows from them",
         "commands/charged.py",
