@@ -42,7 +42,9 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         assert "is a measurement" in capsys.readouterr().err
         noted = name == "ev.html"  # a ledger holds one hash beside a charge
         assert run(["ledger", "verify", str(ledger), str(copy)]) == (0 if noted else 8)
-        assert ("ok, charge 1" if noted else "NOT DECIDED, charge 1") in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert ("ok, charge 1" if noted else "NOT DECIDED, charge 1") in said
+    assert "of another file, so this file is not the one that was released" in said
     with (tmp_path / "ev.html").open("a") as opened:
         opened.write(" ")
     assert run(["ledger", "verify", str(ledger), str(tmp_path / "ev.html")]) == 5

@@ -34,6 +34,7 @@ _UNRECORDED = (
     "charged in row {row}, but no row holds the hash of what was released, so its bytes were not compared: the run was killed, "
     "Python saved it without the ledger, or a row was taken off. A head or receipt that someone else kept shows whether one was"
 )
+_QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 _HEAD = 2000  # bytes in which a page says what it is
 _LARGEST = 100_000_000  # bytes of a file that is read
 
@@ -228,7 +229,9 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
         return [] if charges_of(given, ledgers) else [f"no release in {which} is this file"]
     wrong = [f"its charge {one[0]} is not in {which}" for one in given.receipts if one not in held]
     recorded = _recorded(given, ledgers)
-    if wrong or not recorded or not given.artifacts or given.kind == "other":
+    if wrong or not recorded or not given.artifacts:
+        return wrong
+    if given.kind == "other" and not _all_is_booked(given, ledgers):
         return wrong  # a charge can be released as a page and given out as JSON, too: `unanswered`
     if not given.is_schema and recorded != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for a file that is not this one"]
@@ -249,7 +252,7 @@ def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, s
         return "", ""
     if given.kind == "other":
         same = recorded == {*given.artifacts}
-        why = "the hash beside its charge is of a file that is not this one, perhaps of its page"
+        why = "the hash beside its charge is of another file, so this file is not the one that was released"
         said = f"what it states was not compared: {why if recorded else 'the ledger holds no hash beside its charge'}"
         return "" if same else said, ""
     if given.is_schema and not given.artifacts:
@@ -261,6 +264,18 @@ def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, s
         booked = "" if recorded or given.own is None else not_recorded(given.own[0])
         return booked, said if known and here not in known else ""
     return "" if recorded or given.own is None else not_recorded(given.own[0]), ""
+
+
+def _all_is_booked(given: Given, ledgers: Sequence[Sequence[Entry]]) -> bool:
+    """Whether the ledger holds a hash of all that the charge of a JSON can have released: it was for questions, which have no page, or
+    its page has a hash, too."""
+    mine = (one for rows in ledgers for one in rows if given.own is not None and one.plan_uid == given.own[2])
+    return any(
+        _QUESTIONS.search(one.note.split(" | ")[0])
+        if one.kind == "charged"
+        else one.kind == "released" and _PAGE.search(one.note)
+        for one in mine
+    )
 
 
 def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:
