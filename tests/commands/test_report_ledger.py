@@ -732,3 +732,44 @@ def test_a_choice_whose_release_is_not_recorded_is_not_decided(tmp_path):
     with pytest.raises(Stop, match="cannot be recomputed") as stopped:
         charge_problems(str(place), model, b"")
     assert stopped.value.code == 8
+
+
+def test_names_that_may_mean_one_data_set_are_asked_about(paid, tmp_path, capsys):
+    """Two ledgers of "couples-1993" and "couples 1993" ended with 0."""
+    folder, _, _ = paid
+    for name in ("Couples-1993", "couples_1993 ", "couples 1994"):
+        Ledger.create(tmp_path / f"{name.strip()}.db", name, epsilon=3, delta=1e-4)
+    first, second, other = (
+        str(tmp_path / f"{name}.db") for name in ("Couples-1993", "couples_1993", "couples 1994")
+    )
+    assert run(["ledger", "verify", first, other]) == 0
+    capsys.readouterr()
+    assert run(["ledger", "verify", first, second]) == 8
+    said = capsys.readouterr().out
+    assert "ASK BEFORE YOU SIGN: whether 'Couples-1993' and 'couples_1993 ' are the same data set" in said
+    assert "add up to epsilon 6, delta 0.0002" in said
+    assert run(["ledger", "verify", first, second, "--json"]) == 8
+    assert len(json.loads(capsys.readouterr().out)["ask_of_ledgers"]) == 1
+    Ledger.create(tmp_path / "more.db", "Peo_ple", epsilon=3, delta=1e-4)
+    line = ["report", str(folder / "a"), "--ledger", str(folder / "L.db"), "--ledger"]
+    assert run([*line, other]) == 0
+    assert run([*line, str(tmp_path / "more.db")]) == 8
+    assert "whether 'people' and 'Peo_ple' are the same" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_charge_without_a_note_leaves_no_empty_brackets(paid, tmp_path):
+    _, a, _ = paid
+    book = Ledger.create(tmp_path / "L.db", "people", epsilon=9, delta=1e-3)
+    row = book.charge("x", "0" * 64, adjacency="replace-one", epsilon=2.0, delta=1e-4)
+    model = replace(a, receipt={"plan_uid": "x", "sequence": row.sequence, "head": row.head})
+    page = prepriv.Report.of(model.declared, private=True, model=model)
+    said = [*to_ask(str(book.path), model, page), *charge_problems(str(book.path), model, b"")[1]]
+    assert any("paid for more than this model." in one for one in said) and "()" not in "".join(said)
+
+
+def test_a_file_of_answers_is_not_a_damaged_model(tmp_path, capsys):
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, n=50)
+    answers = prepriv.ask(ROWS[["dose"]], domain, ["mean(dose)"], epsilon=0.5)
+    (tmp_path / "answers.json").write_text(json.dumps(answers.to_json()))
+    assert run(["report", str(tmp_path / "answers.json")]) == 2
+    assert "holds answers (`prepriv ask`) and not a model" in " ".join(capsys.readouterr().err.split())

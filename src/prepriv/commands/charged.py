@@ -32,6 +32,7 @@ _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the figure of the ledger for all other uses of these people's data"
 )
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
@@ -72,7 +73,7 @@ def charge_problems(
             wrong += _other_measurement(page, entry)
         if whole is None or whole.hash != entry.plan_hash:
             unchecked.append(
-                f"that the plan of row {entry.sequence} has the model's as its part ({entry.note})"
+                f"that the plan of row {entry.sequence} has the model's as its part{_noted(entry)}"
             )
             if not noted and not wrong and whole is None:
                 _check_could_be_whole(model, entry)
@@ -116,7 +117,7 @@ def unrecorded(place: str, model: Model) -> list[str]:
 def _check_could_be_whole(model: Model, entry: Entry) -> None:
     """Stop, without a verdict, for a charge that may hold the model's plan as its part, where nothing at hand shows whether it does."""
     row = (
-        f"row {entry.sequence} paid for more than this model ({entry.note}), and its release is not recorded"
+        f"row {entry.sequence} paid for more than this model{_noted(entry)}, and its release is not recorded"
     )
     if model.choice is not None and "choose" in _kinds(entry):
         raise Stop(
@@ -142,6 +143,19 @@ def holding(places: Sequence[str], model: Model) -> tuple[str, list[str]]:
     )
     own = next(holds, places[0])
     return own, [place for place in places if place != own]
+
+
+def perhaps_the_same(headers: Sequence[Header]) -> list[str]:
+    """What to ask of ledgers whose data sets have names that differ by spaces, hyphens, underscores and capitals alone: people may mean one."""
+    names = dict[str, dict[str, Header]]()
+    for one in headers:
+        names.setdefault(_SEPARATORS.sub("", one.dataset), {}).setdefault(one.dataset, one)
+    return [
+        f"whether {' and '.join(repr(one.dataset_id) for one in alike.values())} are the same data set: if they are, "
+        f"{caps_together([*alike.values()])}, and no page knows of the other ledger"
+        for alike in names.values()
+        if len(alike) > 1
+    ]
 
 
 def caps_together(headers: Sequence[Header]) -> str:
@@ -223,7 +237,7 @@ def to_ask(place: str, model: Model, page: Report | None = None, others: Sequenc
     ):
         return asked
     charged = _MEASURED.search(row.note)
-    what = f"one ({charged[1]})" if charged is not None else f"more than this model ({row.note})"
+    what = f"one ({charged[1]})" if charged is not None else f"more than this model{_noted(row)}"
     said = f"why the page shows no score: row {row.sequence} paid for {what}. Ask for the page with it"
     return [said, *asked]
 
@@ -295,6 +309,11 @@ def _kind(entry: Entry) -> str:
 def _kinds(entry: Entry) -> list[str]:
     """Every such word: a person's note that begins with one, and the parts of a charge as a whole."""
     return _KIND.findall(entry.note.split(" | ")[0])
+
+
+def _noted(entry: Entry) -> str:
+    """The note of a charge in brackets; "" of one that has none."""
+    return f" ({entry.note})" if entry.note else ""
 
 
 def _of_both(model: Model, page: Report, entry: Entry) -> HoldoutPlan | None:

@@ -249,8 +249,10 @@ def verify(
             from prepriv.commands.judged import judge
 
             files = judge(given, rows)
+        perhaps = _perhaps_the_same([one.header for one in sound.values()])
         if as_json:
-            print_json(_verdict(found, files, all_given.not_compared))
+            told = _verdict(found, files, all_given.not_compared)
+            print_json(told | ({"ask_of_ledgers": perhaps} if perhaps else {}))
         for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
                 say(f"{name}: {problem}", err=as_json)  # a finding is evidence: it goes where "ok" goes
@@ -268,9 +270,11 @@ def verify(
             say(line, err=as_json)
         if any(found.values()) or any(one.wrong for one in files.values()):
             raise typer.Exit(LedgerCorrupt.exit_code)
+        for asked in perhaps:
+            say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
         for asked, names in _questions(files).items():
             say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
-        if all_given.not_compared or any(one.asked or one.undecided for one in files.values()):
+        if perhaps or all_given.not_compared or any(one.asked or one.undecided for one in files.values()):
             raise typer.Exit(NOT_DECIDED)
 
 
@@ -313,6 +317,14 @@ def _verdict(
         "ask_before_you_sign": {name: one.asked for name, one in files.items() if one.asked},
     }
     return {"ledgers": dict(found)} | {key: part for key, part in parts.items() if part}
+
+
+def _perhaps_the_same(headers: Sequence[Header]) -> list[str]:
+    if len(headers) < 2:
+        return []
+    from prepriv.commands.charged import perhaps_the_same
+
+    return perhaps_the_same(headers)
 
 
 def _together(headers: Sequence[Header]) -> str:

@@ -166,6 +166,17 @@ def is_measurement(file: Path) -> bool:
     return _begins(file, (_MEASURED,))
 
 
+def are_answers(file: Path) -> bool:
+    """Whether it is what `prepriv ask` writes."""
+    if file.suffix.lower() != ".json" or not file.is_file():
+        return False
+    try:
+        data = _data(file)
+    except Stop:
+        return False
+    return isinstance(data, Mapping) and {"answers", "plan_hash", "releases"} <= data.keys()
+
+
 def _begins(file: Path, titles: Sequence[bytes]) -> bool:
     """Whether it is a page with one of these titles."""
     if file.suffix.lower() != ".html" or not file.is_file():

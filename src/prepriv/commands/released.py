@@ -20,6 +20,7 @@ from prepriv.commands.charged import (
     booked_findings,
     charge_problems,
     holding,
+    perhaps_the_same,
     to_ask,
     told_of_charge,
     unclaimed_drafts,
@@ -29,8 +30,9 @@ from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
+from prepriv.commands.receipts import are_answers
 from prepriv.commands.verify import SAID, both_accounts, differences
-from prepriv.ledger import LedgerError
+from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
@@ -38,6 +40,8 @@ from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
 from prepriv.schemas.declared_file import parse_yaml
 from prepriv.tables.readers import column_names, names_of, read_table
+
+_ANSWERS = "{path} holds answers (`prepriv ask`) and not a model. `prepriv ledger verify LEDGER {path}` compares it with its charge"
 
 
 def predict(
@@ -218,9 +222,16 @@ def _check_charge(places: list[str], released: Model, file: Path, page: Report |
         place, others = holding(places, released)
         wrong, unchecked = charge_problems(place, released, file.read_bytes(), page, others)
         small, _ = unclaimed_drafts(place, released, others)
+        headers = [Ledger.open(one).header for one in places]
         told = [] if wrong else told_of_charge(place, released, others)
         asked = (
-            [] if wrong or small else [*unrecorded(place, released), *to_ask(place, released, page, others)]
+            []
+            if wrong or small
+            else [
+                *unrecorded(place, released),
+                *perhaps_the_same(headers),
+                *to_ask(place, released, page, others),
+            ]
         )
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
@@ -296,7 +307,12 @@ def report(
     ] = None,
 ) -> None:
     """Print what a released model promises, read from its artifact."""
-    released = Model.load(model)
+    try:
+        released = Model.load(model)
+    except ValueError:
+        if are_answers(model):
+            raise Stop(_ANSWERS.format(path=model)) from None
+        raise
     anew = None
     if record is not None:
         _check_record(record)
