@@ -427,3 +427,10 @@ def test_the_rows_of_several_people_stand_in_the_claims_table_as_one_record():
     """A lawyer copied "for a person in every one of these tables" from a claim about single rows."""
     assert _protected(DOMAIN) == "record"
     assert _protected(replace(DOMAIN, unit="patient", rows_per_unit=3)) == "`patient`"
+
+
+def test_a_group_is_not_condemned_by_noise():
+    """A recall of 46 (34 to 57) in 100 does not show that most are missed; one of 30 (20 to 44) does."""
+    for high, told in ((0.57, ()), (0.44, (("1", "M"),))):
+        shares = (Share("F", 0.58, 0.5, 0.7), Share("M", 0.4, 0.3, high))
+        assert Quality("100 rows", by="sex", group_recalls=(("1", shares),)).missed_in_groups == told

@@ -150,12 +150,12 @@ class Quality:
 
     @property
     def missed_in_groups(self) -> tuple[tuple[str, str], ...]:
-        """(rare class, group) where most of its records are not recognised."""
+        """(rare class, group) where it is shown that most of its records are not recognised: the whole interval says so."""
         return tuple(
             (name, share.name)
             for name, shares in self.group_recalls
             for share in shares
-            if share.value is not None and share.value < RARELY_SEEN
+            if share.value is not None and (share.value if share.high is None else share.high) < RARELY_SEEN
         )
 
     @property
