@@ -57,6 +57,11 @@ MOST_NAMES = 100  # in a list of categories, or of classes
 LONGEST_NAME = 100  # characters of a category; a longer one is "other"
 POINTS = 129  # of the grid on which a bound is chosen
 MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a bound is rather too wide
+_MOST_OF_ONE_SIZE, _BEYOND_ONE_SIZE = (
+    0.2,
+    11,
+)  # the same of numbers of one size: a bound that is a guess would be wider by far
+_SELDOM = 0.2  # the chance at which a bound that is a guess is said to be one
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
@@ -597,11 +602,12 @@ class _Drafting:
             if len(used) < least:
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
-        most = round(MOST_BEYOND * read)
+        most = round((_MOST_OF_ONE_SIZE if _one_size(coarse) else MOST_BEYOND) * read)
         low, high = _bounds(second, coarse, values[~np.isnan(values)], most, what, session)
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
-        if said_of := "; ".join(filter(None, (guess, unseen))):
+        narrow = "" if way in bounds else _inside_one_size(second, coarse, most, read)
+        if said_of := "; ".join(filter(None, (guess, unseen, narrow))):
             self.guesses[name] = said_of
         gaps = noisy[GAP] + max(noisy[TEXT], 0.0)
         impute = gaps > 3 * multiplier(first) * math.sqrt(rows_changed(look.adjacency))
@@ -682,6 +688,28 @@ def _bounds(
     return rounded_outward(low, high)
 
 
+def _one_size(coarse: tuple[float, float]) -> bool:
+    """Whether all numbers lie between neighbouring powers of two, as years do. Their bounds can be far narrower than that range."""
+    least, largest = sorted(map(abs, coarse))
+    return coarse[0] * coarse[1] > 0 and largest <= 2 * least
+
+
+def _inside_one_size(part: LookPart, coarse: tuple[float, float], most: int, read: float) -> str:
+    """What a reader has to know of the bounds of numbers of one size: how many records lie beyond them, or that they are a guess. It
+    follows from the price and from what was released."""
+    if not _one_size(coarse):
+        return ""
+    share = part.mu * math.sqrt((1 - AGAIN) / 2) * FAR_DOWN
+    epsilon = QuantileRelease.of_gdp(share, Grid(*sorted(map(abs, coarse)), POINTS)).mechanism.epsilon
+    if POINTS * math.exp(-epsilon * most / 2) > _SELDOM:
+        said = "its bounds are a guess and may be much too wide"
+    elif (aimed := min(most, round(_BEYOND_ONE_SIZE * 2 / epsilon))) > MOST_BEYOND * read:
+        said = f"about {aimed:,} records are aimed at beyond each bound"
+    else:
+        return ""
+    return f"{said}: declare the bounds if you know them, as of years, or draft fewer columns"
+
+
 def _narrowed(
     mu: float,
     coarse: tuple[float, float],
@@ -696,7 +724,8 @@ def _narrowed(
     for sign in open_ends:
         near, far = sorted(sign * end for end in coarse)
         release = QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * FAR_DOWN, Grid(near, far, POINTS))
-        above = min(most, round(BEYOND * 2 / release.mechanism.epsilon))
+        beyond = _BEYOND_ONE_SIZE if _one_size(coarse) else BEYOND
+        above = min(most, round(beyond * 2 / release.mechanism.epsilon))
         chosen = release.release(sign * values, name=name, above=above, session=session)
         found[sign] = sign * min(chosen + release.grid.step, far)
     return min(found[-1], found[1]), max(found[-1], found[1])
