@@ -481,12 +481,19 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         weights: (d, K), with columns in the order of `classes`. For two classes that is classes_[1] alone, for more
         it is classes_, and for a target it is empty. bias: `intercept_`. "(constant)" is a feature that a step set to
         the same number in every row. A score contains its weight times that number, in addition to the bias.
+        noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
+        learner has no law for it. Printed, those that stand out of twice their noise come first.
         """
         found = self._coefficients()
         names = tuple(getattr(self, "classes_", np.zeros(0)).tolist())
+        weights = self._outputs(found.weights)
+        apart = (
+            weights.shape[-1] < found.weights.shape[-1]
+        )  # the difference of two columns, each with noise of its own
         return replace(
             found,
-            weights=self._outputs(found.weights),
+            weights=weights,
+            noise=None if found.noise is None else found.noise * (math.sqrt(2.0) if apart else 1.0),
             bias=self._outputs(found.bias),
             classes=names[1:] if len(names) == 2 else names,
         )

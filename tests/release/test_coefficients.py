@@ -10,6 +10,7 @@ import scipy.sparse
 
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
+from prepriv.learners import NoisySGD, Softmax
 from prepriv.preprocessing import Center, ConstantImputer, Rescale
 from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
@@ -113,3 +114,43 @@ def test_the_page_draws_weights_by_column_and_class(classes, named):
     y = np.array(list(classes))[(X[:, 0] // 20).astype(int) % len(classes)]
     page = prepriv.PrivateClassifier(domain, epsilon=4.0, steps="linear").fit(table, y).report_.to_html()
     assert "largest weights" in page and all(f">{name}</text>" in page for name in named)
+
+
+def _of_mostly_empty_cells():
+    """An estimator of four columns, most of whose categories no record has; the first column decides."""
+    import pandas as pd
+
+    columns = {f"c{j}": Categorical([str(k) for k in range(60)]) for j in range(4)}
+    table = pd.DataFrame({name: RNG.integers(0, 2, 2000).astype(str) for name in columns})
+    made = prepriv.PrivateClassifier(Domain(columns, [0, 1]), epsilon=2.0, steps="linear")
+    return made.fit(table, table["c0"] == "1")
+
+
+def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
+    """All their weight is noise of training; where records are, the truth stands out first."""
+    made = _of_mostly_empty_cells()
+    found = made.coefficients_
+    assert found.noise.shape == (len(found.names),) and (found.noise > 0).all()
+    empty = [j for j, name in enumerate(found.names) if name.split("=")[-1] not in ("0", "1", "(constant)")]
+    beyond = np.abs(made.coef_[0, empty]) / found.noise[empty]
+    assert len(empty) == 240 and 0.85 < np.sqrt(np.mean(beyond**2)) < 1.25
+    said = str(found)
+    clear, rest = said.split("not distinguishable from noise")
+    assert "c0=1" in clear and "of 249 weights that are noise alone, about 11" in clear
+    assert f"({np.sum(np.abs(made.coef_[0]) <= 2 * found.noise)})" in rest
+    page = made.report_.to_html()
+    told = page[page.index("<desc>c0=") :].split("</desc>")[0].split("; ")
+    noisy = ["not distinguishable" in one for one in told]
+    assert noisy == sorted(noisy) and not any("missing" in one for one, grey in zip(told, noisy) if grey)
+
+
+def test_the_noise_of_weights_is_in_their_units_and_unknown_where_no_law_is():
+    domain = Domain.box([0, 0, 0], [50, 100, 50], 3, [0, 1])
+    made = prepriv.PrivateClassifier(domain, epsilon=8.0, steps=AFFINE).fit(X, X[:, 0] > 25)
+    single = made.plan_.learner.weight_noise(made.plan_.learner_noise, made.plan_.n)
+    unit = made.coef_[0] / made.model_.weights[:-1, 0]  # of a weight as it is learned
+    np.testing.assert_allclose(made.coefficients_.noise, single * unit)
+    learner = NoisySGD(Softmax(), weight_bound=3.0)
+    own = prepriv.PrivateClassifier(domain, epsilon=8.0, steps=AFFINE, learner=learner).fit(X, X[:, 0] > 25)
+    assert own.coefficients_.noise is None and "not known" in str(own.coefficients_)
+    assert "noise is not known here" in own.report_.to_html()

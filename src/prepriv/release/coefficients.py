@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from prepriv._arrays import Floats
 from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
@@ -14,13 +16,19 @@ from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
+from prepriv.preprocessing.normalize import Multiply
+from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.space import Space
 
 if TYPE_CHECKING:
+    from prepriv.plans.plan import Plan
     from prepriv.release.model import Model
 
+STANDS_OUT = 2.0
+"""Standard deviations of its noise from which on a weight is not taken for noise."""
+_PRINTED = 20
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
 # Maps that keep columns apart: after these alone a weight is that of a column.
@@ -49,6 +57,10 @@ class Coefficients:
 
     after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
     bounds, a category as 0 or 1. Steps are named where one of them is not affine.
+
+    noise: (d,), the standard deviation of the noise of training in each weight, the same for all classes, in the units of the
+    weights; None where the learner has no law for it. A column or category that is never there has exactly that much, in others the
+    records hold against it, so that they have less as a rule. It covers neither the noise of pre-processing nor errors by sampling.
     """
 
     weights: Floats
@@ -56,6 +68,68 @@ class Coefficients:
     names: tuple[str, ...]
     after: tuple[str, ...]
     classes: tuple[Any, ...] = ()
+    noise: Floats | None = None
+
+    def __str__(self) -> str:
+        """The weights that stand out of twice their noise, by how far they do, and the largest of the others."""
+        named = self.names or tuple(f"feature {j}" for j in range(len(self.weights)))
+        ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
+        noise = np.full(len(named), np.nan) if self.noise is None else self.noise
+        every = [
+            (abs(w) / s if s > 0 else abs(w), f"{name}{end}", w, s)
+            for name, row, s in zip(named, self.weights.tolist(), noise.tolist())
+            for end, w in zip(ends, row)
+        ]
+        every.sort(key=lambda one: -one[0])
+        if self.noise is None:
+            titled = [(every, f"weights, whose noise is not known ({len(every)}):")]
+        else:
+            clear = [one for one in every if one[0] > STANDS_OUT]
+            rest = every[len(clear) :]
+            titled = [
+                (
+                    clear,
+                    f"weights further from 0 than twice their noise ({len(clear)} of {len(every)}; {by_chance(len(every))}):",
+                ),
+                (rest, f"not distinguishable from noise ({len(rest)}):"),
+            ]
+        lines = [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"]
+        for some, title in titled:
+            lines.append(title)
+            lines += [
+                f"  {name}: {w:+.3g}" + (f" (noise {s:.2g})" if s > 0 else "")
+                for _, name, w, s in some[:_PRINTED]
+            ]
+            lines += [f"  ... {len(some) - _PRINTED} more"] * (len(some) > _PRINTED)
+        return "\n".join(lines)
+
+
+def by_chance(count: int) -> str:
+    """How many of so many weights of noise alone are expected beyond twice their noise, in words."""
+    return f"of {count} weights that are noise alone, about {max(1, round(0.0455 * count))} would be"
+
+
+def weight_noise(plan: Plan) -> float | None:
+    """Standard deviation of the noise of training in each weight that leaves, of a feature that says nothing; None: not known.
+
+    It is exact for a feature that is 0 in all rows, and an upper bound as a rule for others (docs/proofs/gradient_descent.md). Of
+    descent in two parts no law of one weight is known here.
+    """
+    if getattr(plan.learner, "lead", 0):
+        return None
+    return plan.learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
+
+
+def _folded(maps: Sequence[ReleasedMap], left: int, noise: float, d: int) -> Floats:
+    """That of each weight after the maps from number `left` on are folded into weights of d features."""
+    turned, factor = None, 1.0
+    for released in reversed(maps[left:]):
+        if isinstance(released, Multiply):
+            factor *= released.factor
+        elif isinstance(released, Project):
+            turned = released.components if turned is None else released.components @ turned
+    rows = np.ones(d) if turned is None else np.sqrt(np.square(turned).sum(axis=1))
+    return np.asarray(noise * abs(factor) * rows)
 
 
 def coefficients(model: Model) -> Coefficients:
@@ -69,20 +143,25 @@ def coefficients(model: Model) -> Coefficients:
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
     left = flat.maps
+    single = weight_noise(model.declared)
+    noise = None if single is None else _folded(kept, len(left), single, len(flat.weights) - 1)
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     if left:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
         after = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
-        return replace(found, classes=_scored(model))
+        return replace(found, classes=_scored(model), noise=noise)
     weights, bias = raw_units(flat.weights, flat.domain)
+    if noise is not None:
+        noise = raw_units(np.append(noise, 0.0)[:, None], flat.domain)[0][:, 0]
     return Coefficients(
         weights,
         bias,
         model.domain.space.names,
         tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         _scored(model),
+        noise,
     )
 
 

@@ -30,7 +30,7 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
 from prepriv.release.audited import audit_fragment
 from prepriv.release.both_accounts import said_of
-from prepriv.release.coefficients import APART
+from prepriv.release.coefficients import APART, STANDS_OUT, by_chance, weight_noise
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, lowest
@@ -55,6 +55,7 @@ def page(report: Report) -> str:
     public = getattr(report.evaluation, "by_epsilon", ())
     without = getattr(report.evaluation, "accuracy_without_privacy", None)
     named = weights_by_name(plan, report.model)
+    of_weights = weight_noise(plan)
     drawn, of = largest_shapes(report.model)
     return _render(
         "report.html.j2",
@@ -76,7 +77,10 @@ def page(report: Report) -> str:
         evaluation=report.evaluation,
         accuracies=Markup(pictures.accuracies(public, without) if public else ""),
         measured=Markup(report.measured.fragment() if report.measured is not None else ""),
-        weights=Markup(pictures.weights(named) if named else ""),
+        weights=Markup(pictures.weights(named, STANDS_OUT * (of_weights or 0.0)) if named else ""),
+        noise_of_weights=_noise_of_weights(
+            of_weights, 0 if report.model is None else report.model.weights[:-1].size
+        ),
         shapes=[Markup(one) for one in drawn],
         shapes_of=of,
         speaks_for=_speaks_for(plan, report.model),
@@ -288,7 +292,11 @@ def _cost(price: Price) -> str:
 
 
 def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
-    """The largest weights of a model whose columns stay apart, by column (and class, of several outputs); none of any other."""
+    """The largest weights of a model whose columns stay apart, by column (and class, of several outputs); none of any other.
+
+    Those of columns and categories that were declared come first, and those of other and missing cells only where they stand out of
+    twice their noise.
+    """
     if model is None:
         return []
     names = next((p.before.names for p in reversed(plan.steps) if p.before.names), plan.space.names)
@@ -298,7 +306,30 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
         return []
     ends = _outputs(model)
     pairs = [(f"{n}{end}", float(w)) for n, row in zip(names, model.weights) for end, w in zip(ends, row)]
-    return sorted(pairs, key=lambda pair: -abs(pair[1]))[:_MOST_WEIGHTS]
+    noise = weight_noise(plan)
+    clear = 0.0 if noise is None else STANDS_OUT * noise
+    gaps = tuple(f"{cell}{end}" for cell in ("=other", "=missing") for end in ends)
+    pairs.sort(
+        key=lambda pair: (
+            abs(pair[1]) <= clear,
+            abs(pair[1]) <= clear and pair[0].endswith(gaps),
+            -abs(pair[1]),
+        )
+    )
+    return pairs[:_MOST_WEIGHTS]
+
+
+def _noise_of_weights(noise: float | None, count: int) -> str:
+    """What the page says about the noise of so many weights."""
+    if noise is None:
+        return "Weights are noisy, and their noise is not known here. Large ones may be noise, too."
+    if noise == 0:
+        return ""
+    return (
+        f"The weight of a column or category that no record has is noise alone, about ±{noise:.2g}. Others have about as much or less. "
+        "A line shows twice the noise in both directions. Grey weights are not distinguishable from noise, "
+        f"and {by_chance(count)} further out."
+    )
 
 
 def largest_shapes(model: Model | None) -> tuple[list[str], int]:

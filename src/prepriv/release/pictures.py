@@ -151,18 +151,27 @@ def _short(name: str, most: int = 28) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def weights(named: Sequence[tuple[str, float]]) -> str:
-    """Weights by name, the largest first: bars to the right of the middle for positive ones, to the left for others."""
-    most = max([abs(w) for _, w in named] or [1.0]) or 1.0
+def weights(named: Sequence[tuple[str, float]], band: float = 0.0) -> str:
+    """Weights by name, in this order: bars to the right of the middle for positive ones, to the left for others.
+
+    band: how far noise alone moves each, a line in both directions; bars within it are grey.
+    """
+    most = max([abs(w) + band for _, w in named] or [1.0]) or 1.0
     parts = [stroke(390, 6, 390, 14 + 20 * len(named), GREY)]
+    words = []
     for i, (name, w) in enumerate(named):
-        y, width = 10 + 20 * i, 130 * abs(w) / most
+        y, width, clear = 10 + 20 * i, 130 * abs(w) / most, abs(w) > band
         start = 390 if w >= 0 else 390 - width
         parts.append(label(200, y + 11, _short(name), "end"))
-        parts.append(f'<rect x="{start:.1f}" y="{y}" width="{width:.1f}" height="14" fill="{BLUE}"/>')
+        parts.append(
+            f'<rect x="{start:.1f}" y="{y}" width="{width:.1f}" height="14" fill="{BLUE if clear else GREY}"/>'
+        )
+        if band:
+            ends = [390 + 130 * (w + side * band) / most for side in (-1, 1)]
+            parts.append(stroke(ends[0], y + 7, ends[1], y + 7))
         parts.append(label(528, y + 11, f"{w:+.3g}", "start"))
-    told = "; ".join(f"{name}: {w:+.3g}" for name, w in named)
-    return svg("Weights", 600, 20 + 20 * len(named), parts, told)
+        words.append(f"{name}: {w:+.3g}" + ("" if clear else " (not distinguishable from noise)"))
+    return svg("Weights", 600, 20 + 20 * len(named), parts, "; ".join(words))
 
 
 def svg(title: str, width: int, height: int, parts: Sequence[str], told: str = "") -> str:

@@ -12,6 +12,22 @@ PARTS = "tests/learners/test_two_parts.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "the noise of a weight leaves the momentum of descent out",
+        "our own: noise of training shown as effects of columns",
+        "learners/learner.py",
+        "            ahead = weights + self.momentum * velocity\n            ahead[step] -= rate\n",
+        "            ahead = weights.copy()\n            ahead[step] -= rate\n",
+        ("tests/release/test_coefficients.py", "-k", "no_record_has"),
+    ),
+    Mutant(
+        "the noise of a weight stays in the units in which it is learned",
+        "our own: noise of training shown as effects of columns",
+        "release/coefficients.py",
+        "factor *= released.factor",
+        "pass",
+        ("tests/release/test_coefficients.py", "-k", "no_record_has or in_their_units"),
+    ),
+    Mutant(
         "the second part of descent takes as many steps as both",
         "more releases than the plan paid for",
         "learners/gradient_descent.py",
