@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import prepriv
 from prepriv.cli import run
@@ -31,6 +36,32 @@ def test_labels_of_another_type_are_named_to_the_curator():
 def test_a_split_names_the_way_to_declare_its_rows():
     with pytest.raises(ValueError, match=r"with_n\(100\).*with_n\(None\)"):
         prepriv.PrivateClassifier(DOMAIN).plan(100)
+
+
+def test_rows_that_were_left_out_are_named_before_the_way_to_declare_fewer():
+    """At every place that compares the two numbers: a plan, a fit, a measurement, a choice and a pipeline."""
+    y, fewer = ["bad", "good"] * 100, TABLE[:150]
+    clf = prepriv.PrivateClassifier(DOMAIN)
+    private = prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), DOMAIN)
+    asked = (
+        lambda: clf.plan(150),
+        lambda: clf.fit(fewer, y[:150]),
+        lambda: prepriv.PrivateClassifier(DOMAIN, holdout=0.3).fit(fewer, y[:150]),
+        lambda: private.fit(fewer, y[:150]),
+        lambda: prepriv.choose([{"steps": "auto"}, {"steps": "linear"}], fewer, y[:150], DOMAIN),
+        lambda: prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), DOMAIN, n=150),
+    )
+    for ask in asked:
+        with pytest.raises(ValueError, match=r"n=200 records, not 150") as refused:
+            ask()
+        said = str(refused.value)
+        assert 0 < said.index("dropna()") < said.index("keep all rows") < said.index("with_n(150)")
+    secret = dataclasses.replace(DOMAIN, adjacency="add-or-remove-one")
+    with pytest.raises(
+        ValueError, match=r"with_n\(150\)"
+    ) as refused:  # there n is no release, and not counted
+        prepriv.PrivateClassifier(secret).plan(150)
+    assert "dropna" not in str(refused.value)
 
 
 def test_the_help_of_account_names_schemas(capsys):

@@ -686,13 +686,20 @@ class Domain:
         """
         if self.n is None or n == self.n:
             return
-        ways = f"domain.with_n({n}) declares that"
-        if self.n_is_public:
-            ways += (
-                ", domain.with_n(None) takes the number from each table, as GridSearchCV and other splitters need it; of a model of "
-                "prepriv.private, model.set_params(domain=model.domain.with_n(None)) does"
-            )
-        raise ValueError(f"the domain declares n={self.n:,} records, not {n:,}: {ways}")
+        raise ValueError(f"the domain declares n={self.n:,} records, not {n:,}. {self._ways_of_another_n(n)}")
+
+    def _ways_of_another_n(self, n: int) -> str:
+        """What to do about another number of records: the safe way first."""
+        if not self.n_is_public:
+            return f"domain.with_n({n}) declares that"
+        numeric = any(isinstance(column, Numeric) for column in self.columns.values())
+        gaps = " (a gap is imputed, or counts as the middle of its bounds)" if numeric else ""
+        return (
+            f"Were rows left out because of what they hold, as dropna() does? Then n is private, and no guarantee covers it: keep all "
+            f"rows{gaps}. If the number is public for another reason, such as a split by position, domain.with_n({n}) declares that, "
+            "and domain.with_n(None) takes the number from each table, as GridSearchCV and other splitters need it; of a model of "
+            "prepriv.private, model.set_params(domain=model.domain.with_n(None)) does"
+        )
 
     @property
     def as_drafted(self) -> bool | None:

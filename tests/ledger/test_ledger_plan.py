@@ -1,6 +1,9 @@
 """`prepriv ledger plan`: what it names is granted to the next runs, and `show` says what each of them was."""
 
+import inspect
 import re
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +17,7 @@ from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import Logistic
 from prepriv.ledger import BudgetExceeded, Ledger
-from prepriv.ledger.currency import Quanta
+from prepriv.ledger.currency import DELTA_DIGITS, DELTA_OF_A_FIT, Quanta
 from prepriv.payment import Budget
 from prepriv.runs.left import largest_run
 
@@ -88,6 +91,67 @@ def test_where_nothing_fits_it_says_so(tmp_path):
     assert largest_run("gdp", Quanta(1), 2) == (0.0, 1e-5)
     Ledger.create(tmp_path / "pure.db", "people", epsilon=1, delta=0)
     assert "no run fits: a run needs a delta above 0" in run("plan", tmp_path / "pure.db").output
+
+
+def test_create_says_for_how_few_fits_the_delta_has_room(tmp_path):
+    defaults = [
+        PrivateClassifier,
+        prepriv.PrivateRegressor,
+        prepriv.PrivateTransformer,
+        prepriv.private,
+        prepriv.choose,
+    ]
+    assert {inspect.signature(each).parameters["delta"].default for each in defaults} == {
+        DELTA_OF_A_FIT / 10**DELTA_DIGITS
+    }
+    for delta, room in (("1e-6", "none"), ("1e-5", "1"), ("4.99e-5", "4"), ("5e-5", ""), ("0", "")):
+        said = f"this cap has room for {room}"
+        made = run(
+            "create", tmp_path / f"{delta}.db", "--dataset", "people", "--epsilon", 1, "--delta", delta
+        )
+        assert (said in made.output) == bool(room)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Ledger.create(tmp_path / f"python {delta}.db", "people", epsilon=1, delta=float(delta))
+        assert [said in str(each.message) for each in caught] == [True] * bool(room)
+        assert all(each.filename == __file__ for each in caught)
+
+
+def test_where_delta_is_used_up_the_way_out_is_said(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", epsilon=1, delta=1e-5)
+    fit(path, epsilon=0.3)
+    with pytest.raises(BudgetExceeded, match=r"delta is used up.*--delta 1e-6.*gdp"):
+        fit(path, epsilon=0.3)
+    said = run("plan", path, "--left", "--runs", 3).output
+    assert "delta above 0" in said and "--delta 1e-6" in said and "second cap" in said
+    with pytest.raises(BudgetExceeded) as refused:  # epsilon does not fit either
+        fit(path, epsilon=0.8)
+    assert "used up" not in str(refused.value)
+
+
+def test_with_unit_gdp_many_small_fits_and_an_evaluation_are_granted(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger.create(path, "people", unit="gdp", mu=0.25)
+    for _ in range(3):
+        clf = fit(path, epsilon=0.3)
+    clf.evaluate(X, Y, epsilon=0.1, ledger=path)
+    assert len(Ledger.open(path).entries()) == 4
+
+
+def test_examples_make_ledgers_with_room_for_several_fits():
+    """Of the pages, except the tutorial, which says that its cap has room for one."""
+    root = Path(__file__).parents[2]
+    pages = [p for p in (root / "docs").rglob("*.md") if "proofs" not in p.parts] + [root / "README.md"]
+    found = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for call in re.findall(r"Ledger\.create\(([^()]*(?:\([^()]*\))?[^()]*)\)|ledger create (.*)", text):
+            caps = re.findall(r"delta[= ](\S+?)(?:[,)]|\s|$)", "".join(call))
+            found += len(caps)
+            assert all(float(cap) >= 5e-5 for cap in caps) or page.stem == "tutorial", (page.name, call)
+    assert found >= 10
+    assert "one run at 1e-5" in (root / "docs/learn/tutorial.md").read_text(encoding="utf-8")
 
 
 def test_show_names_the_steps_of_each_charge(tmp_path):

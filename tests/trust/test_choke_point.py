@@ -121,6 +121,7 @@ TALK = {
         "estimators.py",
         "runs/odometer.py",
         "runs/admit.py",
+        "ledger/book.py",  # of the cap that is being created
         "recipes/automatic.py",  # of declared numbers
         "recipes/pipeline_ways.py",  # the same
         "description/sketch.py",  # the same

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
@@ -21,7 +22,7 @@ from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.printed import down
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
-from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, short_amount
+from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, few_fits, no_delta_left, short_amount
 from prepriv.ledger.urls import is_url
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def create(
     ] = False,
 ) -> None:
     """Create a ledger. Cap, unit and adjacency cannot be changed later."""
-    with _exit_codes():
+    with _exit_codes(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*a fit takes delta")  # it is printed below
         ledger = Ledger.create(
             path,
             dataset,
@@ -105,6 +107,8 @@ def create(
                 "has a delta above 0 and will be refused"
             )
         elif ledger.header.unit == "basic" and epsilon is not None and delta is not None:
+            if few := few_fits(ledger.header.unit, ledger.header.cap):
+                say(few)
             say(_as_mu(float(epsilon), float(delta)))
 
 
@@ -189,7 +193,14 @@ def plan(
         )
         if epsilon <= 0:
             none = header.unit == "basic" and room.delta // runs == 0
-            say(f"no run fits: {'a run needs a delta above 0' if none else 'nothing would be granted'}")
+            way = (
+                no_delta_left()
+                if header.cap.delta
+                else "This ledger is for plans of pure differential privacy"
+            )
+            say(
+                f"no run fits: {f'a run needs a delta above 0. {way}' if none else 'nothing would be granted'}"
+            )
             return
         each = f"{runs} runs, each with" if runs > 1 else "one run with"
         of = f" --period {period}" if period else ""

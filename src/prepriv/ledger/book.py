@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from prepriv._callers import callers_level
 from prepriv.ledger import currency, hash_chain, sql_rows, sql_schema
 from prepriv.ledger.currency import Amount, Number
 from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerUnavailable, PlanRefused
@@ -108,6 +110,11 @@ class Ledger:
             For bad input, or a file that exists.
         LedgerUnavailable
             Where the file cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            If the cap has room for fewer than five fits at their default delta, 1e-5. Delta adds up as epsilon does.
         """
         known_unit = currency.check_currency(unit)
         header = Header(
@@ -119,6 +126,8 @@ class Ledger:
         )
         store = locate(path, timeout)
         store.create(header)
+        if few := currency.few_fits(known_unit, header.cap):
+            warnings.warn(f"{store.name}: {few}", UserWarning, stacklevel=callers_level())
         return cls(store, header, Tail.start(header))
 
     @classmethod
@@ -470,7 +479,9 @@ def _check_note(note: str) -> None:
 
 def _smaller_delta(unit: currency.Currency, cost: currency.Quanta, left: currency.Quanta) -> str:
     """The way out where delta alone does not fit."""
-    if not 0 < left.delta < cost.delta or cost.main > left.main:
+    if left.delta >= cost.delta or cost.main > left.main:
         return ""
+    if left.delta == 0:
+        return f". Epsilon fits, but delta is used up: no run that has one fits any more. {currency.no_delta_left()}"
     room = currency.amount_of(unit, left).delta
     return f". Epsilon fits and delta does not: declare a smaller one, such as --delta {room!r} (delta={room!r} in Python)"

@@ -27,6 +27,9 @@ Rounding: TypeAlias = Callable[[Fraction], int]
 
 MAX_QUANTA = 4 * 10**18  # the sum of two amounts still fits SQLite's signed 64-bit integer
 DELTA_DIGITS = 18
+DELTA_OF_A_FIT = 10**13  # 1e-5, the default of every fit (tests/ledger/test_ledger_plan.py)
+_SEVERAL = 5
+_CHOSEN_FIRST = '(--delta 1e-6, delta=1e-6 in Python), or take a ledger of unit "gdp", which counts no delta'
 _DIGITS: dict[Currency, int] = {"basic": 9, "zcdp": 12, "gdp": 12}
 _AMOUNTS: dict[Currency, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": ("rho",), "gdp": ("mu",)}
 
@@ -179,6 +182,25 @@ def short_amount(currency: Currency, quanta: Quanta, *, left: bool = False) -> s
     return ", ".join(
         f"{name} {four.create_decimal(text).normalize():,f}"
         for name, text in decimals(currency, quanta).items()
+    )
+
+
+def few_fits(currency: Currency, quanta: Quanta) -> str:
+    """For how many fits at the default delta a cap is enough, in words; "" where it is enough for several, or is of pure privacy."""
+    fits = quanta.delta // DELTA_OF_A_FIT
+    if currency != "basic" or quanta.delta == 0 or fits >= _SEVERAL:
+        return ""
+    return (
+        f"a fit takes delta = 1e-05 unless it is given another: this cap has room for {fits or 'none'}, however little epsilon each "
+        f"takes. Give every run a smaller delta from the first on {_CHOSEN_FIRST}"
+    )
+
+
+def no_delta_left() -> str:
+    """What can be done where a ledger has no delta for a run."""
+    return (
+        "What is spent is spent, and another ledger of the same people would be a second cap on top. For the next data set, give "
+        f"every run a smaller delta from the first on {_CHOSEN_FIRST}"
     )
 
 
