@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from prepriv._callers import callers_level
 from prepriv.ledger import currency, hash_chain, sql_rows, sql_schema
 from prepriv.ledger.currency import Amount, Number
 from prepriv.ledger.errors import BudgetExceeded, LedgerCorrupt, LedgerUnavailable, PlanRefused
@@ -127,7 +126,7 @@ class Ledger:
         store = locate(path, timeout)
         store.create(header)
         if few := currency.few_fits(known_unit, header.cap):
-            warnings.warn(f"{store.name}: {few}", UserWarning, stacklevel=callers_level())
+            warnings.warn(f"{store.name}: {few}", UserWarning, stacklevel=2)
         return cls(store, header, Tail.start(header))
 
     @classmethod
