@@ -44,8 +44,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a report asks nothing where no release is recorded",
         "our own: a negated model that both commands passed",
         "commands/released.py",
-        "[*unrecorded(place, released), *to_ask(",
-        "[*to_ask(",
+        "                *unrecorded(place, released),\n",
+        "",
         (FILES, "-k", "never_ok_where"),
     ),
     Mutant(
@@ -63,6 +63,22 @@ MUTANTS: tuple[Mutant, ...] = (
         '        found.not_compared[name] = "it holds no receipt"\n',
         "        pass\n",
         (FILES, "-k", "hides_behind"),
+    ),
+    Mutant(
+        "two names that may mean one data set are not asked about",
+        CLASS,
+        "commands/charged.py",
+        '_SEPARATORS.sub("", one.dataset)',
+        "one.dataset",
+        (FILES, "-k", "may_mean_one"),
+    ),
+    Mutant(
+        "edited answers may be the page of their charge",
+        CLASS,
+        "commands/receipts.py",
+        "not _all_is_booked(given, ledgers)",
+        "True",
+        (FILES, "-k", "known_by_their_hash"),
     ),
     Mutant(
         "any hash of a score makes the score of a page that of the run",
