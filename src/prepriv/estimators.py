@@ -263,7 +263,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self._released(trained, None, names)
 
     def _fit_with_holdout(self, X: Any, y: Any, domain: Domain, n: int, names: Any) -> Self:
-        from prepriv.evaluation.evaluation_plan import drowned
+        from prepriv.evaluation.expected import hardly_measured
         from prepriv.evaluation.holdout import Holdout, plan_holdout, train_and_evaluate
 
         if not n_is_public(domain.adjacency):
@@ -276,7 +276,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         )
         whole = replace(domain, n=None)  # each part has a number of its own
         plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)
-        if why := drowned(plan.evaluation):  # before the charge
+        if why := hardly_measured(plan.evaluation):  # before the charge
             warnings.warn(f"the holdout: {why}", UserWarning, stacklevel=callers_level())
         session, room = self._session(plan), self._room(plan.training)
         with progress_bar(shown=self.verbose) as progress:

@@ -1,5 +1,6 @@
 """What a user has to know before privacy is spent is said before it: too little budget, rows of the training, units for rows."""
 
+import math
 import warnings
 
 import numpy as np
@@ -8,7 +9,11 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
+from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.evaluation.expected import hardly_measured
 from prepriv.ledger import Ledger
+
+BOX = prepriv.Domain.box(0, 1, features=2, classes=["no", "yes"])
 
 SCHEMA = "label: {name: y, classes: [no, yes]}\nrows: 40\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
 
@@ -42,6 +47,50 @@ def test_an_epsilon_at_which_nothing_can_be_learned(folder, capsys):
     assert "too few to measure" in measured and "trained on 40 declared records" in measured
     other = said(capsys, "evaluate", "m", "t.csv", "--rows", "40", "--epsilon", "20", "--measure", "accuracy")
     assert "too few" not in other
+
+
+def test_a_score_that_will_be_wide_or_refused_is_said_with_its_half(folder, capsys):
+    """An analyst paid for a score at epsilon 0.03 whose figures were all refused, without a word before."""
+    said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "m")
+    pd.DataFrame({"x": np.linspace(0, 1, 600), "y": ["no", "yes"] * 300}).to_csv("q.csv", index=False)
+    asked = ["evaluate", "m", "q.csv", "--rows", "600", "--delta", "1e-6", "--epsilon"]
+    told = said(capsys, *asked, "0.05")
+    warned = told[told.index("WARNING: 600 rows are few") :]
+    assert warned.index("Nothing is charged before this line") < warned.index("too few rows")
+    noise = plan_evaluation(BOX, n=600, epsilon=0.05, delta=1e-6).noise
+    half = (
+        100 * 1.96 * noise / math.sqrt(2) / 600
+    )  # of hits over a public n: half of the noise of a pair cancels
+    assert f"accuracy will be known to about ± {half:.2g} in 100 by" in warned
+    assert "balanced accuracy, recall, precision, AUC and calibration gap will probably be refused" in warned
+    assert "few for this epsilon" in said(capsys, *asked, "0.1")
+    assert "few for this epsilon" not in said(capsys, *asked, "0.6")
+    assert not hardly_measured(plan_evaluation(BOX, n=10_000, epsilon=0.1))
+
+
+@pytest.mark.parametrize("measures", [None, "confusion", "accuracy", "scores", "log_loss"])
+@pytest.mark.parametrize("n", [600, 5000])
+def test_what_is_said_to_be_enough_is_enough(n, measures):
+    """The named epsilon, and the named number of rows, are nearly the least that have nothing to say."""
+    few = plan_evaluation(BOX, n=n, epsilon=0.05 * 600 / n, measures=measures)
+    told = hardly_measured(few)
+    assert "few for this epsilon" in told
+    epsilon = float(told.split("about epsilon = ")[1].split(",")[0])
+    rows = int(told.split("or about ")[1].split(" rows")[0].replace(",", ""))
+    for enough in ({"n": n, "epsilon": epsilon}, {"n": rows, "epsilon": few.epsilon}):
+        assert not hardly_measured(plan_evaluation(BOX, **enough, measures=measures))
+        a_third = {**enough, **({"epsilon": epsilon / 3} if enough["n"] == n else {"n": rows // 3})}
+        assert hardly_measured(plan_evaluation(BOX, **a_third, measures=measures))
+
+
+def test_errors_of_a_number_are_told_in_parts_of_what_counts():
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0, 50))
+    few = plan_evaluation(domain, n=600, epsilon=0.05, error_bound=10)
+    half = 100 * 1.96 * few.noise / math.sqrt(2) / 600
+    assert f"mean absolute error will be known to about ± {half:.2g} in 100 of its scale" in hardly_measured(
+        few
+    )
+    assert not hardly_measured(plan_evaluation(domain, n=10_000, epsilon=0.1))
 
 
 def test_python_says_the_same_before_a_charge(folder):

@@ -180,14 +180,19 @@ def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"), [(400, "trained on 400 declared records"), (12, "too few to measure")]
+    ("rows", "epsilon", "said"),
+    [
+        (400, 1.0, "trained on 400 declared records"),
+        (390, 0.1, "accuracy will be known to about"),
+        (12, 0.1, "too few to measure"),
+    ],
 )
-def test_the_estimator_warns_before_the_charge(tmp_path, rows, said):
+def test_the_estimator_warns_before_the_charge(tmp_path, rows, epsilon, said):
     Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with pytest.raises(UserWarning, match=said):
-            CLF.evaluate(X[:rows], Y[:rows], epsilon=0.1, ledger=tmp_path / "L.db")
+            CLF.evaluate(X[:rows], Y[:rows], epsilon=epsilon, ledger=tmp_path / "L.db")
         CLF.evaluate(X[:390], Y[:390], epsilon=1.0)
     assert Ledger.open(tmp_path / "L.db").entries() == ()
 

@@ -28,7 +28,8 @@ from prepriv.commands.outputs import paid_output, reserved_file, writable_once
 from prepriv.commands.printing import AsJson, console, print_measured, print_quality
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluate import evaluate as run_plan
-from prepriv.evaluation.evaluation_plan import EvaluationPlan, as_trained, drowned, plan_evaluation
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, as_trained, plan_evaluation
+from prepriv.evaluation.expected import hardly_measured
 from prepriv.guarantees.drafts import drafts_cost
 from prepriv.guarantees.printed import down, epsilon_at, up
 from prepriv.placed.checks import check_budget
@@ -134,7 +135,7 @@ def _say_plan(plan: EvaluationPlan) -> None:
 def _say_same(plan: EvaluationPlan, model: Model) -> None:
     """Loudly, before anything is spent: where nothing could be said, and where the test rows may be those of the training, as many
     of which were declared."""
-    for why in filter(None, (drowned(plan), as_trained(plan, model))):
+    for why in filter(None, (hardly_measured(plan), as_trained(plan, model))):
         console.print(f"WARNING: {why}", soft_wrap=True)
 
 

@@ -56,7 +56,7 @@ from prepriv.commands.printing import (
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.named import named
-from prepriv.evaluation.evaluation_plan import drowned
+from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.found_hashes import found_note
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
@@ -218,7 +218,7 @@ class Job:
             console.print(room.note)
         with reserved_run(out, overwrite) as folder:
             _say_few(frozen)
-            if whole is not None and (why := drowned(whole.evaluation)):
+            if whole is not None and (why := hardly_measured(whole.evaluation)):
                 console.print(f"WARNING: the holdout: {why}", soft_wrap=True)
             say_drafted(frozen.domain, self.ledger)
             if self.ledger is None:

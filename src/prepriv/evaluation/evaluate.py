@@ -18,10 +18,10 @@ from prepriv.evaluation.evaluation_plan import (
     ERROR_OF_MEAN,
     EvaluationPlan,
     as_trained,
-    drowned,
     model_hash,
     plan_evaluation,
 )
+from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.figures import mean_place
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.histogram import private_histogram
@@ -97,7 +97,7 @@ def measure_model(
     if stream is not None:
         X, options["source"] = stream, stream.source
     plan = plan_evaluation(model, epsilon=epsilon, delta=delta, **options)
-    for why in filter(None, (drowned(plan), as_trained(plan, model))):  # before the charge
+    for why in filter(None, (hardly_measured(plan), as_trained(plan, model))):  # before the charge
         warnings.warn(why, UserWarning, stacklevel=callers_level())
     return evaluate(plan, model, X, y, ledger=ledger, session=session(plan))
 
