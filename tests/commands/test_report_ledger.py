@@ -346,7 +346,7 @@ def test_what_the_ledger_holds_beside_the_model_is_said(paid, capsys):
     assert 0 <= right - 100 * (e + 1e-3) / (e + 1) < 0.1
     page = prepriv.Report.of(b.declared, private=True, model=b, receipt=b.receipt)
     promise = page.summary.promise
-    assert "sees this model can" in promise[0] and promise[2].endswith(cap.partition(": ")[2].strip() + ".")
+    assert "sees this model can" in promise[0] and cap.partition(": ")[2].strip() + "." in promise[2]
     assert promise[2] in page.to_html() and promise[2] in json.dumps(page.to_json(), ensure_ascii=False)
     assert "0.9999" not in page.to_html()  # of the ledger's sum, which is rounded up
 
@@ -773,3 +773,57 @@ def test_a_file_of_answers_is_not_a_damaged_model(tmp_path, capsys):
     (tmp_path / "answers.json").write_text(json.dumps(answers.to_json()))
     assert run(["report", str(tmp_path / "answers.json")]) == 2
     assert "holds answers (`prepriv ask`) and not a model" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.filterwarnings("ignore:As far as what was released")
+def test_a_weak_claim_is_asked_about_wherever_the_model_is_judged(tmp_path, capsys):
+    """δ = 0.05 over 50 records: the front part asked for no change, and both commands ended with 0."""
+    ledger, folder = str(tmp_path / "L.db"), tmp_path / "m"
+    Ledger.create(ledger, "people", epsilon=9, delta=0.5)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(domain, delta=0.05, steps=[], learner=LEARNER, ledger=ledger, threads=1)
+    with pytest.warns(match="weak: δ"):
+        weak = clf.fit(ROWS, LABELS).model_
+    weak.save(folder, ledger=ledger)
+    page = prepriv.Report.of(weak.declared, private=True, receipt=weak.receipt, model=weak).to_html()
+    advice = page.partition("What to do about it")[2].partition("</section>")[0]
+    assert "Do not publish it with this δ" in advice and "Nothing in these numbers" not in advice
+    assert "Who accepts this δ" in page.partition("Before you sign")[2]
+    record = tmp_path / "r.yaml"
+    for command in (
+        ["report", str(folder)],
+        ["report", str(folder), "--ledger", ledger, "--record", str(record)],
+        ["ledger", "verify", ledger, str(folder)],
+    ):
+        assert run(command) == 8
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith("ASK BEFORE YOU SIGN") and "Who accepts this δ" in last
+    told = record.read_text("utf-8")
+    assert "It is weak: δ" in told and "QUESTION: Who accepts this δ" in told
+    assert "leaves open" not in told  # the ledger leaves nothing open
+
+
+def test_several_ledgers_of_one_data_set_are_asked_about_and_no_cap_stands_for_all(paid, tmp_path, capsys):
+    """Two ledgers of ε 9: the page's flat sentence was filed with one of them, and the exit code was 0."""
+    folder, a, _ = paid
+    ledger, other = str(folder / "L.db"), str(tmp_path / "M.db")
+    Ledger.create(other, "people", epsilon=3, delta=1e-4)
+    page = prepriv.Report.of(a.declared, private=True, receipt=a.receipt, model=a)
+    assert "Another ledger of the same people would add to it" in page.summary.promise[-1]
+    assert "data set together" not in page.to_html()
+    record = tmp_path / "r.yaml"
+    places = ["--ledger", ledger, "--ledger", other]
+    assert run(["report", str(folder / "a"), *places, "--record", str(record)]) == 8
+    out = capsys.readouterr().out
+    assert (
+        "epsilon 12, delta 0.0011" in out.splitlines()[-1] and "ASK BEFORE YOU SIGN" in out.splitlines()[-1]
+    )
+    of_one = ("left of its cap", "all that is booked", "everything that this ledger")
+    assert all(
+        line.strip().startswith(f"of {ledger} alone")
+        for line in out.splitlines()
+        if any(said in line for said in of_one)
+    )
+    assert "epsilon 12, delta 0.0011" in record.read_text("utf-8")
+    Ledger.create(tmp_path / "N.db", "other people", epsilon=3, delta=1e-4)
+    assert run(["report", str(folder / "a"), "--ledger", ledger, "--ledger", str(tmp_path / "N.db")]) == 0

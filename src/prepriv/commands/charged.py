@@ -26,6 +26,7 @@ from prepriv.ledger.hash_chain import whose
 from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.release.review import asked_of_weak
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
 _COARSER = (
@@ -170,6 +171,23 @@ def caps_together(headers: Sequence[Header]) -> str:
     return f"their caps add up to {short_amount(first.unit, total)}"
 
 
+def _alike(place: str, others: Sequence[str]) -> list[Header]:
+    """Of the ledgers given, those of one data set: of the first, and of each other one that names the same."""
+    own, *more = (Ledger.open(name).header for name in (place, *others))
+    return [own, *(one for one in more if one.dataset == own.dataset)]
+
+
+def _other_caps(place: str, others: Sequence[str]) -> list[str]:
+    """Of several ledgers of one data set what a page, which knows the cap of its own, does not say."""
+    alike = _alike(place, others)
+    if len(alike) < 2:
+        return []
+    return [
+        f'why there are {len(alike)} ledgers for the data set "{alike[0].dataset_id}": {caps_together(alike)}, and the page states the cap of its own '
+        "ledger alone"
+    ]
+
+
 def unclaimed_drafts(place: str, model: Model, others: Sequence[str] = ()) -> tuple[list[str], list[str]]:
     """Schema drafts in ledgers that a model does not claim: those whose bounds and classes it has, and those to ask about.
 
@@ -222,7 +240,12 @@ def to_ask(place: str, model: Model, page: Report | None = None, others: Sequenc
     assert model.receipt is not None
     entries = Ledger.open(place).entries()
     row = next(entry for entry in entries if entry.sequence == model.receipt["sequence"])
-    asked = [*unclaimed_drafts(place, model, others)[1], *_scored_later(entries, row, model, page)]
+    asked = [
+        *asked_of_weak(model.guarantee if page is None else page.guarantee),
+        *_other_caps(place, others),
+        *unclaimed_drafts(place, model, others)[1],
+        *_scored_later(entries, row, model, page),
+    ]
     whole = None if page is None or model.choice is not None else _of_both(model, page, row)
     if whole is not None and whole.hash != row.plan_hash:
         asked.append(
@@ -272,22 +295,24 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     ]
     if before:
         lines.append(f"{_charges(before, 'came before')}. Ask what was chosen after seeing the results")
-    unit, cap = book.header.unit, book.header.cap
+    unit, cap, alike = book.header.unit, book.header.cap, _alike(place, further)
+    alone = ""
+    if len(alike) > 1:
+        lines.append(f"of the ledgers given, {len(alike)} are for this data set: {caps_together(alike)}")
+        alone = f"of {place} alone, without the other{'s' if len(alike) > 2 else ''}: "
     whole = guesses_in_words(amount_in_words(unit, cap))
     if not book.header.periods:
         spent = rows[-1].spent
         left = Quanta(max(0, cap.main - spent.main), max(0, cap.delta - spent.delta))
         said = short_amount(unit, left, left=True)
-        lines.append(f"left of its cap ({short_amount(unit, cap)}) in this copy: {said}")
-        lines.append(f"all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))}")
+        lines.append(f"{alone}left of its cap ({short_amount(unit, cap)}) in this copy: {said}")
+        lines.append(
+            f"{alone}all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))}"
+        )
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
-    lines.append(f"everything that this ledger may ever hold{each}: {whole}")
+    lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")
     if unit == "basic":
         lines.append(_COARSER)
-    headers = [Ledger.open(other).header for other in further]
-    alike = [book.header, *(one for one in headers if one.dataset == book.header.dataset)]
-    if len(alike) > 1:
-        lines.append(f"of the ledgers given, {len(alike)} are for this data set: {caps_together(alike)}")
     return lines
 
 

@@ -38,6 +38,7 @@ from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
+from prepriv.release.review import asked_of_weak
 from prepriv.schemas.declared_file import parse_yaml
 from prepriv.tables.readers import column_names, names_of, read_table
 
@@ -338,12 +339,13 @@ def report(
                 soft_wrap=True,
             )
         console.print(both_accounts(anew), soft_wrap=True)
-    asked = [] if not ledger else _check_charge(ledger, released, artifact_file(model), anew)
     plan = released.declared
     alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     shown = anew or alone  # the page that was verified has what was measured, too
+    weak = asked_of_weak(shown.guarantee)
+    asked = _check_charge(ledger, released, artifact_file(model), anew) if ledger else weak
     if record is not None:
-        _write_record(record, shown, asked)
+        _write_record(record, shown, [one for one in asked if one not in weak])
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")

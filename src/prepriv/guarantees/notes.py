@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prepriv.guarantees.printed import USELESS, down, exact, up
 
 LARGE_EPSILON = 10.0
@@ -12,6 +14,16 @@ FEWEST_SIGNALS = (
 
 class PrivacyWarning(UserWarning):
     """A claim that holds and says little, or a model that is mostly noise. Never depends on a record."""
+
+
+_WEAK = "weak: "  # how a note on the claim begins; one on the model begins with "weak model"
+
+
+def weak_claims(notes: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """(the parameter, why) of what makes a claim weak, of its notes: δ that is not below 1/n, and ε above 10. What makes a model weak is
+    not among them."""
+    found = (note.removeprefix(_WEAK) for note in notes if note.startswith(_WEAK))
+    return tuple(("ε" if "ε" in why else "δ", why) for why in found)
 
 
 def notes_on(epsilon: float, delta: float, n: int, mu: float) -> tuple[str, ...]:

@@ -45,9 +45,18 @@ def warn_of_noise(model: Model) -> None:
             warnings.warn(noise_in_words(model.domain.classes), NoiseAlone, stacklevel=callers_level())
 
 
-def to_do(found: Quality | None, *, weighed: bool, weak: bool, alone: str = "") -> Iterator[str]:
+def to_do(
+    found: Quality | None,
+    *,
+    weighed: bool,
+    weak: bool,
+    alone: str = "",
+    claim: Sequence[tuple[str, str]] = (),
+) -> Iterator[str]:
     """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say; alone:
-    `noise_in_words`, where that is so."""
+    `noise_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`)."""
+    for parameter, why in claim:
+        yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
     if alone and not (found is not None and found.beats_the_commonest):
         yield alone
     if found is None or not found.known:
@@ -110,6 +119,7 @@ def to_do(found: Quality | None, *, weighed: bool, weak: bool, alone: str = "") 
         yield f"Before it is used for one of the groups, read that group's lines{first}: noise hides small groups first."
     elif not (
         weak
+        or claim
         or worth_nothing
         or unproven
         or unusable

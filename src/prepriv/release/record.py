@@ -16,10 +16,12 @@ import yaml
 from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.guarantees.drafts import what_was_drafted
+from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import exact, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.release.report import Report
 from prepriv.release.review import (
+    asked_of_weak,
     correct,
     parameters,
     periods_in_words,
@@ -212,6 +214,7 @@ def _loss(report: Report) -> dict[str, Any]:
     ]
     asked = [_ask("how many records can one person have in the data?")] if claim.unit is None else []
     details += [f"It rests on: {'; '.join(rests)}."] if rests else []
+    details += [f"It is weak: {why}." for _, why in weak_claims(claim.notes)]
     return {
         "privacy_unit": "record" if claim.unit is None else f"all rows of one {claim.unit}",
         "privacy_unit_details": "\n".join([unit_in_words(claim), *periods_in_words(plan), *asked]),
@@ -280,7 +283,8 @@ def _implementation(report: Report, asked: Sequence[str]) -> dict[str, Any]:
                 f"- {_ask('how are the raw data secured, and who has access?')}",
             ]
         ),
-        "justification": f"ε, δ and n were declared before a record was read, and every number of the plan follows from them.\n{_ask('who chose ε, δ and the unit, and why?')}",
+        "justification": "ε, δ and n were declared before a record was read, and every number of the plan follows from them.\n"
+        + "\n".join(map(_ask, ("who chose ε, δ and the unit, and why?", *asked_of_weak(report.guarantee)))),
     }
 
 

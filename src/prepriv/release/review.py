@@ -15,6 +15,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import FIXED
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import attacker
+from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import epsilon_at, exact, separated, up
 from prepriv.plans.plan import Plan
 from prepriv.release.summary import charged_earlier, seen_with
@@ -131,11 +132,20 @@ def shown_by_verify(report: Report) -> list[str]:
     return lines
 
 
+def asked_of_weak(claim: Guarantee | None) -> list[str]:
+    """What a weak claim leaves to answer, one line each; nothing of a claim that is not weak, or of none."""
+    return [
+        f"Who accepts this {parameter}, and why? The claim is weak: {why}."
+        for parameter, why in (() if claim is None else weak_claims(claim.notes))
+    ]
+
+
 def asked_of_curator(report: Report) -> list[str]:
     """What only the curator can answer: lines for an officer."""
     domain, claim = report.plan.domain, report.guarantee
     what = "" if report.measured is None else ", and did it give the noisy counts on this page"
     lines = [
+        *asked_of_weak(claim),
         f"Did the run follow this plan, with prepriv as it was published{what}?",
         "Where do the bounds, classes and categories come from?",
     ]

@@ -14,6 +14,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, promise
+from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
@@ -110,7 +111,13 @@ class ReportSummary:
             good,
             () if found is None else tuple(found.fails()),
             tuple(
-                to_do(found, weighed=weighed, weak=plan.private and plan.signal < NOISE_ALONE, alone=alone)
+                to_do(
+                    found,
+                    weighed=weighed,
+                    weak=plan.private and plan.signal < NOISE_ALONE,
+                    alone=alone,
+                    claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),
+                )
             ),
             _promised(report, several),
             found,
@@ -207,7 +214,8 @@ def cap_in_words(report: Report) -> str:
     cap = str((report.receipt or {}).get("cap", ""))
     said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
     return said and (
-        f"All uses of the data set together, not this model alone, may cost{each} what the cap of the ledger allows: {said}."
+        f"All uses that its ledger grants together, not this model alone, may cost{each} what the cap of that ledger allows: {said}. "
+        "Another ledger of the same people would add to it."
     )
 
 

@@ -120,4 +120,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "            if content is not None and not as_claimed and not later:\n",
         (DRAFTS, "-k", "pays_for_the_draft"),
     ),
+    Mutant(
+        "a weak claim is asked about by no ledger",
+        "a weak claim that is signed",
+        "commands/charged.py",
+        "        *asked_of_weak(model.guarantee if page is None else page.guarantee),\n",
+        "",
+        (FILES, "-k", "weak_claim_is_asked"),
+    ),
+    Mutant(
+        "the front part says of a weak claim that nothing asks for a change",
+        "a weak claim that is signed",
+        "release/summary.py",
+        "claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),",
+        "claim=(),",
+        (FILES, "-k", "weak_claim_is_asked"),
+    ),
+    Mutant(
+        "the cap of one ledger stands for all ledgers of a data set",
+        "a total that leaves a ledger out",
+        "commands/charged.py",
+        "        *_other_caps(place, others),\n",
+        "",
+        (FILES, "-k", "no_cap_stands_for_all"),
+    ),
 )
