@@ -298,8 +298,12 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["validate", "t.csv", "--schema", "S.yaml", "--rows", "77"]) == 0
     assert f"--rows 77 is used in place of rows: {N:,}, which the schema declares" in said(capsys)[1]
     for command in (["plan", "S.yaml"], ["train", "t.csv", "--schema", "S.yaml", "--out", "other"]):
-        assert run([*command, "--rows", str(N + 1)]) in (0, 2)
-        assert said(capsys)[1].count(f"--rows {N + 1:,} is used in place of rows: {N:,}") == 1
+        assert run([*command, "--rows", str(N + 2)]) in (0, 2)
+        assert said(capsys)[1].count(f"--rows {N + 2:,} is used in place of rows: {N:,}") == 1
+    before = len(Ledger.open("L.db").entries())  # the header line was counted
+    counted = ["train", "t.csv", "--schema", "S.yaml", "--out", "other", "--ledger", "L.db"]
+    assert run([*counted, "--rows", str(N + 1)]) == 2 and "header line" in said(capsys)[1]
+    assert len(Ledger.open("L.db").entries()) == before
     assert run([*here, "--out", "same", "--ledger", "L.db"]) == 0
     schema["columns"]["a"]["high"] = 77
     Path("S.yaml").write_text(yaml.safe_dump(schema))

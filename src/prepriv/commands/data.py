@@ -34,7 +34,7 @@ RowsOption = Annotated[
     int | None,
     typer.Option(
         "--rows",
-        help="Number of records, declared and public (default: from the schema). Count them before dropping any because of what they hold.",
+        help="Number of records, declared and public, without the header line (default: from the schema). Count them before dropping any because of what they hold.",
     ),
 ]
 LedgerOption = Annotated[
@@ -65,7 +65,12 @@ def declared_number(schema: Schema, rows: int | None) -> int:
 
 def say_other_rows(schema: Schema, rows: int | None) -> None:
     """One line where --rows differs from rows: in the schema."""
-    if None not in (rows, schema.rows) and rows != schema.rows:
+    if rows is not None and schema.rows is not None and rows != schema.rows:
+        if schema.unit is None and rows == schema.rows + 1:
+            raise Stop(
+                f"--rows {rows:,} is one more than the schema's {schema.rows:,}. The header line is not a record, and `wc -l` counts it. Nothing was "
+                "charged. If the table has one more record now, write that number into the schema"
+            )
         late = (
             ". If a file of text holds another number of records, a run finds that after its charge, and the charge stays"
             if schema.unit is None and n_is_public(schema.adjacency)

@@ -700,7 +700,8 @@ def _inside_one_size(part: LookPart, coarse: tuple[float, float], most: int, rea
     if not _one_size(coarse):
         return ""
     share = part.mu * math.sqrt((1 - AGAIN) / 2) * FAR_DOWN
-    epsilon = QuantileRelease.of_gdp(share, Grid(*sorted(map(abs, coarse)), POINTS)).mechanism.epsilon
+    near, far = sorted(map(abs, coarse))
+    epsilon = QuantileRelease.of_gdp(share, Grid(near, far, POINTS)).mechanism.epsilon
     if POINTS * math.exp(-epsilon * most / 2) > _SELDOM:
         said = "its bounds are a guess and may be much too wide"
     elif (aimed := min(most, round(_BEYOND_ONE_SIZE * 2 / epsilon))) > MOST_BEYOND * read:
