@@ -481,6 +481,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         weights: (d, K), with columns in the order of `classes`. For two classes that is classes_[1] alone, for more
         it is classes_, and for a target it is empty. bias: `intercept_`. "(constant)" is a feature that a step set to
         the same number in every row. A score contains its weight times that number, in addition to the bias.
+        names: None where a feature is not of one column, as after PCA; `unnamed` says why.
         noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
         learner has no law for it. Printed, those that stand out of twice their noise come first.
         """

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
-from prepriv.learners import NoisySGD, Softmax
+from prepriv.learners import SufficientStatistics
 from prepriv.preprocessing import Center, ConstantImputer, Rescale
 from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
@@ -150,7 +150,36 @@ def test_the_noise_of_weights_is_in_their_units_and_unknown_where_no_law_is():
     single = made.plan_.learner.weight_noise(made.plan_.learner_noise, made.plan_.n)
     unit = made.coef_[0] / made.model_.weights[:-1, 0]  # of a weight as it is learned
     np.testing.assert_allclose(made.coefficients_.noise, single * unit)
-    learner = NoisySGD(Softmax(), weight_bound=3.0)
-    own = prepriv.PrivateClassifier(domain, epsilon=8.0, steps=AFFINE, learner=learner).fit(X, X[:, 0] > 25)
+    learner = SufficientStatistics()
+    target = Domain.box([0, 0, 0], [50, 100, 50], 3, target=Numeric(0, 50))
+    own = prepriv.PrivateRegressor(target, epsilon=8.0, steps=AFFINE, learner=learner).fit(X, X[:, 0])
     assert own.coefficients_.noise is None and "not known" in str(own.coefficients_)
     assert "noise is not known here" in own.report_.to_html()
+
+
+def _features_of(selector):
+    """What is known of the features of a pipeline of scikit-learn with this step, on a table whose columns a and c=u decide."""
+    import pandas as pd
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    domain = Domain({"b": Numeric(0, 50), "c": Categorical(["v", "u"]), "a": Numeric(0, 50)}, [0, 1], n=400)
+    table = pd.DataFrame({"b": X[:, 0], "c": np.where(X[:, 1] > 25, "u", "v"), "a": X[:, 2]})
+    encode_ = ColumnTransformer([("n", StandardScaler(), ["a", "b"]), ("c", OneHotEncoder(), ["c"])])
+    steps = [("encode", encode_), ("select", selector), ("learn", LogisticRegression())]
+    made = prepriv.private(Pipeline(steps), domain, epsilon=400.0)
+    return made.fit(table, (X[:, 2] > 25) ^ (RNG.random(400) < 0.1)).coefficients_
+
+
+def test_columns_that_a_released_selection_keeps_are_named():
+    from sklearn.decomposition import PCA
+    from sklearn.feature_selection import SelectKBest
+
+    found = _features_of(SelectKBest(k=2))
+    assert found.names is not None and len(found.names) == len(found.weights) and found.unnamed == ""
+    assert set(found.names) - {"(constant)"} <= {"a", "b", "c=u", "c=v", "c=other", "c=missing"}
+    assert found.names[0] == "a" and np.argmax(np.abs(found.weights[:2, 0])) == 0
+    mixed = _features_of(PCA(2))
+    assert mixed.names is None and "no names" in mixed.unnamed and "no names" in str(mixed)

@@ -57,7 +57,8 @@ def schema_init(
         ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="With --epsilon: number of records, declared and public, without the header line.")
+        int | None,
+        typer.Option(help="With --epsilon: number of records, declared and public, without the header line."),
     ] = None,
     adjacency: Annotated[
         str | None,

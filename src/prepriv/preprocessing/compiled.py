@@ -57,6 +57,15 @@ class CompiledMap(StoredMap):
     def _kinds(self) -> list[Mapping[str, Any]]:
         return list(json.loads(self.columns))
 
+    def names(self) -> tuple[str, ...] | None:
+        """The column, or the category of a column, that each feature is of; None where one is of several, or the same as another."""
+        ends = [[str(c) for c in kind.get("categories", ())] for kind in self._kinds]
+        found = _named(
+            self._ops, [(str(k["name"]), (*end, "other", "missing")) for k, end in zip(self._kinds, ends)]
+        )
+        names = None if found is None else tuple(name for name, _ in found)
+        return names if names is not None and len(set(names)) == len(names) == self.features else None
+
     def transform(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):
             made = run_compiled(self._ops, compiled_columns(x, self._kinds))
@@ -64,6 +73,32 @@ class CompiledMap(StoredMap):
         for j, column in enumerate(made[: self.features]):
             out[:, j] = np.where(np.isfinite(column), np.clip(column, -1.0, 1.0), 0.0)
         return out
+
+
+_Named = list[tuple[str, tuple[str, ...]]]  # a column and, of one that was not encoded yet, its values
+
+
+def _named(ops: Sequence[Op], columns: _Named) -> _Named | None:
+    """What the columns are of after these operations; None after one that mixes them, or that is not known here to keep them apart."""
+    for op in ops:
+        if op["do"] == "beside":
+            parts = [_named(part, columns) for part in op["parts"]]
+            if any(part is None for part in parts):
+                return None
+            columns = [one for part in parts for one in part or ()]
+        elif op["do"] == "take":
+            columns = [columns[i] for i in op["of"]]
+        elif op["do"] == "table":
+            columns = [_of_value(columns[j], np.asarray(v)) for j, v in zip(op["of"], op["values"])]
+        elif op["do"] not in ("fill", "affine", "clip"):
+            return None
+    return columns
+
+
+def _of_value(column: tuple[str, tuple[str, ...]], values: Floats) -> tuple[str, tuple[str, ...]]:
+    name, of = column
+    alone = sorted(values.tolist()) == [0.0] * (len(values) - 1) + [1.0] and len(values) == len(of)
+    return (f"{name}={of[int(values.argmax())]}" if alone else name), ()
 
 
 def compiled_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> RawColumns:

@@ -13,6 +13,7 @@ from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
@@ -53,7 +54,7 @@ APART = frozenset(
 class Coefficients:
     """weights: (d, K). bias: (K,). classes: (K,), whose score each column of weights adds to; where one score stands for two classes
     the second alone, of a target none. names: (d,), of the weights, "(constant)" of a feature that is the
-    same number in every row, which scores have beside the bias; () where the rows have none.
+    same number in every row, which scores have beside the bias; None where the features have none, and `unnamed` says why.
 
     after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
     bounds, a category as 0 or 1. Steps are named where one of them is not affine.
@@ -65,10 +66,11 @@ class Coefficients:
 
     weights: Floats
     bias: Floats
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
     after: tuple[str, ...]
     classes: tuple[Any, ...] = ()
     noise: Floats | None = None
+    unnamed: str = ""
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others."""
@@ -93,7 +95,9 @@ class Coefficients:
                 ),
                 (rest, f"not distinguishable from noise ({len(rest)}):"),
             ]
-        lines = [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"]
+        lines = [self.unnamed] * (not self.names) + [
+            f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"
+        ]
         for some, title in titled:
             lines.append(title)
             lines += [
@@ -151,6 +155,7 @@ def coefficients(model: Model) -> Coefficients:
         after = tuple(s.step.name for s in model.declared.steps[: last + 1])
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
+        found = replace(found, unnamed="" if found.names else _unnamed(left))
         return replace(found, classes=_scored(model), noise=noise)
     weights, bias = raw_units(flat.weights, flat.domain)
     if noise is not None:
@@ -158,10 +163,11 @@ def coefficients(model: Model) -> Coefficients:
     return Coefficients(
         weights,
         bias,
-        model.domain.space.names,
+        model.domain.space.names or None,
         tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         _scored(model),
         noise,
+        "" if model.domain.space.names else _unnamed(()),
     )
 
 
@@ -174,10 +180,26 @@ def _scored(model: Model) -> tuple[Any, ...]:
 _READ = ("hashing of texts", "a network of texts")
 
 
-def _names(spaces: Sequence[Space], maps: Sequence[ReleasedMap]) -> tuple[str, ...]:
-    """Names of the features after these maps; () where a map mixes columns."""
-    if spaces[-1].names or not {str(write_map(m)["map"]) for m in maps} <= APART:
-        return spaces[-1].names
+def _names(spaces: Sequence[Space], maps: Sequence[ReleasedMap]) -> tuple[str, ...] | None:
+    """Names of the features after these maps; None where a map mixes columns."""
     names = next((space.names for space in reversed(spaces) if space.names), ())
+    if spaces[-1].names:
+        return spaces[-1].names
+    if isinstance(maps[0], CompiledMap):
+        names, maps = maps[0].names() or (), maps[1:]
+    if not names or not all(_apart(m) for m in maps):
+        return None
     added = tuple(CONSTANT for m in maps if isinstance(m, HomogeneousRows))
-    return (*names, *added) if len(names) + len(added) == spaces[-1].d else ()
+    return (*names, *added) if len(names) + len(added) == spaces[-1].d else None
+
+
+def _apart(released: ReleasedMap) -> bool:
+    return str(write_map(released)["map"]) in APART
+
+
+def _unnamed(maps: Sequence[ReleasedMap]) -> str:
+    """Why features after these maps have no names."""
+    mixing = next((m for m in maps if not _apart(m)), None)
+    if mixing is None:
+        return "features have no names: the domain does not name its columns"
+    return f"features have no names: the released map {str(write_map(mixing)['map'])!r} makes features that are not each of one column"

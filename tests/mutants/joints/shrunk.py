@@ -12,6 +12,14 @@ PARTS = "tests/learners/test_two_parts.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "features after a selection have the names of the first columns",
+        "our own: a weight shown as that of another column",
+        "preprocessing/compiled.py",
+        'columns = [columns[i] for i in op["of"]]',
+        'columns = columns[: len(op["of"])]',
+        ("tests/release/test_coefficients.py", "-k", "selection_keeps"),
+    ),
+    Mutant(
         "the noise of a weight leaves the momentum of descent out",
         "our own: noise of training shown as effects of columns",
         "learners/learner.py",
