@@ -56,9 +56,12 @@ def test_each_tool_of_the_table_has_its_words():
         "GridSearchCV",
         "CalibratedClassifierCV",
         "SMOTE",
+        "TunedThresholdClassifierCV",
         "StratifiedKFold",
     ):
         assert tool in PAGE
+    (tuned,) = (line for line in PAGE.splitlines() if line.startswith("| `TunedThresholdClassifierCV`"))
+    assert "private scores" in tuned and "evaluate" in tuned
     assert len(BLOCKS) >= 10 and "```\n\n```" not in PAGE
 
 

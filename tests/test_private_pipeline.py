@@ -364,6 +364,20 @@ NUMBERS_ALONE = Domain.box(0, 1, features=3, classes=[0, 1])
 SCALED = make_pipeline(StandardScaler(), LogisticRegression())
 
 
+def test_an_option_that_is_not_of_private_says_what_to_write():
+    for option in ({"threshold": 0.2}, {"class_weight": "balanced"}, {"holdout": 0.2}):
+        (name,) = option
+        with pytest.raises(TypeError, match=rf"no {name}.*set_params\({name}="):
+            prepriv.private(SCALED, NUMBERS_ALONE, **option)
+        assert prepriv.private(SCALED, NUMBERS_ALONE).set_params(**option).get_params()[name] == option[name]
+    with pytest.raises(TypeError, match="seed of the noise"):
+        prepriv.private(SCALED, NUMBERS_ALONE, random_state=0)
+    with pytest.raises(TypeError, match=r"no C: .*epsilon.*ledger"):
+        prepriv.private(SCALED, NUMBERS_ALONE, C=1.0)
+    with pytest.raises(TypeError, match=r"needs the domain.*prepriv\.Domain"):
+        prepriv.private(SCALED, epsilon=1.0)
+
+
 def test_n_is_declared_as_in_the_domain():
     model = prepriv.private(SCALED, NUMBERS_ALONE, n=5000)
     assert model.domain.n == 5000 and model.plan().n == 5000

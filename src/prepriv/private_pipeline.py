@@ -3,9 +3,12 @@ them, its estimator by a learner of prepriv."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
@@ -169,6 +172,39 @@ def reading(
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _says_what_to_write(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same, with a TypeError that names what to write for an option of the model, a seed, or a domain that is left out."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **options: _P.kwargs) -> _R:
+        for name in options:
+            if name in known:
+                continue
+            if name == "random_state":
+                raise TypeError(
+                    "private() takes no random_state: whoever knows the seed of the noise can take it off. Leave it out"
+                )
+            if name in inspect.signature(PrivateClassifier).parameters:
+                raise TypeError(
+                    f"private() takes no {name}, which is a setting of the model that it makes: private(...).set_params({name}=...)"
+                )
+            raise TypeError(f"private() takes no {name}: its options are {', '.join(list(known)[2:])}")
+        if len(args) < 2 and "domain" not in options and (args or "pipeline" in options):
+            raise TypeError(
+                "private(pipeline, domain) needs the domain, which declares what is public about the raw table: such as "
+                'prepriv.Domain({"age": prepriv.Numeric(0, 100)}, classes=["no", "yes"]), or load_schema("S.yaml").domain()'
+            )
+        return function(*args, **options)
+
+    return call
+
+
+@_says_what_to_write
 def private(
     pipeline: Any,
     domain: Domain,

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -307,7 +307,7 @@ def test_numbers_are_learned_by_steps_too():
 
 FILE = """
 import prepriv
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -493,3 +493,31 @@ def test_a_target_after_a_sketch_is_learned_at_every_epsilon():
             make_pipeline(StandardScaler(), LinearRegression()), domain, epsilon=epsilon, way="sketch"
         )
         assert model.fit(x, y).score(x, y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "drop, codes", [("if_binary", 4 + 5), ("first", 3 + 4), (["f", "a"], 3 + 4)], ids=str
+)
+def test_a_one_hot_encoder_that_drops_a_declared_category_is_free(drop, codes):
+    """What it drops follows from the domain, so the other transformers keep fits of their own: no sketch is needed."""
+    domain = Domain(
+        {"age": Numeric(0, 100), "sex": Categorical(["f", "m"]), "job": Categorical(["a", "b", "c"])},
+        classes=[0, 1],
+    )
+    coded = OneHotEncoder(drop=drop, handle_unknown="ignore")
+    columns = ColumnTransformer(
+        [("n", make_pipeline(SimpleImputer(), StandardScaler()), ["age"]), ("c", coded, ["sex", "job"])]
+    )
+    read = reading(make_pipeline(columns, LogisticRegression()), domain, n=20_000, epsilon=0.3)
+    assert not read.ways.own.closed and read.taken.way == "budget"
+    (free,) = (step for step in read.ways.own.templates if isinstance(step, Fitted))
+    assert free.way == "free"
+    rows = pd.DataFrame(
+        {"age": 9.0, "sex": ["f", "m", "other", None, "f"], "job": ["a", "b", "c", "other", None]}
+    )
+    found = free.free(read.domain.space).transform(encode(rows, read.domain).block(0, 5))[:, 1:]
+    meant = coded.fit_transform(
+        rows[["sex", "job"]]
+    ).toarray()  # of all values that a declared column can have
+    both = [np.round(codes_of - codes_of[0], 9).T.tolist() for codes_of in (found, meant)]
+    assert meant.shape[1] == codes and sorted(c for c in both[0] if any(c)) == sorted(both[1])

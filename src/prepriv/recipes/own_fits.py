@@ -230,7 +230,11 @@ class _Branch:
     @property
     def bends(self) -> bool:
         """Whether it has a part that learns nothing and is not a step of prepriv."""
-        return any(_name(part) in _BENDS for part in self.middle)
+        return any(
+            _name(part) in _BENDS
+            or (_name(part) == "OneHotEncoder" and part["params"].get("drop") is not None)
+            for part in self.middle
+        )
 
 
 def _branch(part: Mapping[str, Any], domain: Domain) -> _Branch:
