@@ -9,6 +9,9 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
+from prepriv.description.answers import expected_half, half_in_parts, wide_answers
+from prepriv.description.asked import plan_questions
+from prepriv.description.describe import plan_description, too_few
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.expected import hardly_measured
 from prepriv.ledger import Ledger
@@ -91,6 +94,42 @@ def test_errors_of_a_number_are_told_in_parts_of_what_counts():
         few
     )
     assert not hardly_measured(plan_evaluation(domain, n=10_000, epsilon=0.1))
+
+
+def test_a_description_and_answers_that_will_be_wide_are_said(folder, capsys):
+    """An analyst described 600 rows at epsilon 0.05 and asked about them, and read nothing but "too few to say"."""
+    (folder / "S.yaml").write_text(SCHEMA.replace("40", "600"))
+    pd.DataFrame({"x": np.linspace(0, 1, 600), "y": ["no", "yes"] * 300}).to_csv("q.csv", index=False)
+    asked = ["q.csv", "--schema", "S.yaml", "--epsilon"]
+    for first in (["describe"], ["ask", "q.csv", "mean(x)", "histogram(x)", "median(x)"]):
+        rest = asked if len(first) == 1 else asked[1:]
+        told = said(capsys, *first, *rest, "0.04")
+        warned = told[told.index("WARNING: 600 records are few") :]
+        assert warned.index("before this line") < warned.index("95 % interval of its noise")
+        assert '"too few to say"' in warned and "± " in warned
+        enough = warned.split("needs about epsilon = ")[1].split(",")[0]
+        assert "are few for" not in said(capsys, *first, *rest, enough)
+        assert "are few for" in said(capsys, *first, *rest, str(float(enough) / 3))
+
+
+def test_the_half_that_is_said_is_that_of_the_answers():
+    columns = {"x": prepriv.Numeric(0, 10), "job": prepriv.Categorical(["a", "b"])}
+    plan = plan_questions(columns, ["mean(x)", "histogram(job)", "sum(x) by job"], epsilon=0.4, n=600)
+    for question in plan.questions[:2]:
+        scale = 10 if question.kind == "mean" else 600
+        half, _ = expected_half(plan, question)
+        assert half_in_parts(plan, question, 600.0) == pytest.approx(half / scale)
+    assert "sum(x) by job" in wide_answers(plan)  # of groups, whose number is noisy
+    assert not wide_answers(plan_questions(columns, ["mean(x)", "count by job"], epsilon=0.1, n=10_000))
+
+
+def test_ordinary_descriptions_are_described_without_a_word():
+    """Six numbers and eight categorical columns, as in Adult."""
+    columns = {f"x{i}": prepriv.Numeric(0, 1) for i in range(6)}
+    columns |= {f"c{i}": prepriv.Categorical(["a", "b"]) for i in range(8)}
+    domain = prepriv.Domain(columns, ["no", "yes"], label="y")
+    assert not too_few(plan_description(domain, epsilon=0.1, n=10_000))
+    assert "means will be known to about" in too_few(plan_description(domain, epsilon=0.1, n=5000))
 
 
 def test_python_says_the_same_before_a_charge(folder):

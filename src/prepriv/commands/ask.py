@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from prepriv._progress import waiting
+from prepriv._text import printable
 from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
@@ -22,7 +23,7 @@ from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
 from prepriv.commands.printing import AsJson, console, print_spent, print_table
-from prepriv.description.answers import expected_half
+from prepriv.description.answers import expected_half, wide_answers
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
 from prepriv.description.estimates import short_number
@@ -61,6 +62,8 @@ def ask(
     if price:
         _show_expected(plan)
         return
+    if why := wide_answers(plan):
+        console.print(f"WARNING: {printable(why)}", soft_wrap=True)
     say_drafted(domain, ledger)
     came, account = Came(), noted(ledger, note)
     with says_what_stays(came, out), reserved_file(out, _check_out):

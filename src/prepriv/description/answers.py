@@ -41,12 +41,14 @@ from prepriv.description.estimates import (
     Estimate,
     Moments,
     Pairs,
+    mean_half,
     moment_rows,
     pair_rows,
     quantile_interval,
     share_of,
 )
 from prepriv.description.questions import Histogram
+from prepriv.description.wide import said_if_wide
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
@@ -110,6 +112,34 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
         halves.append(found.error)
     unit = span_of(column.written) if question.kind == "mean" else "number"
     return (max(halves), unit) if math.isfinite(halves[0]) else None
+
+
+def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
+    """Half of the 95 % interval to expect if there are n records, in parts of the bounds of a number and of n for a count; of a spread and
+    of missing cells that of the mean, which has the same release. Not a number where nothing is left to say; None where declared facts do
+    not decide it. A group is taken to hold all records."""
+    asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
+    if piece is None:
+        return None
+    if piece[0] in ("counts", "bins"):
+        return SURE * asker.count_noise(piece) / n
+    if piece[0] == "moments":
+        rows = Estimate.around(n, 0.0) if question.by is None and asker.replaced else NOTHING
+        return mean_half(n, asker.shift * plan.multiplier(piece), rows, asker.weights(question.by))
+    if piece[0] == "quantile":
+        bins = plan.bins(question.columns[0], question.by)
+        return math.nan if n <= 5 * asker.count_noise(bins) * math.sqrt(bins[2]) else 0.0
+    return None
+
+
+def wide_answers(plan: AskedPlan) -> str:
+    """What has to be said before these questions are charged, or nothing."""
+
+    def halves(n: float) -> dict[str, float]:
+        found = {str(q): half_in_parts(plan, q, n) for q in plan.questions}
+        return {question: half for question, half in found.items() if half is not None}
+
+    return said_if_wide(plan.look.n, plan.look.epsilon, plan.look.delta, halves, "fewer questions")
 
 
 class Asker:

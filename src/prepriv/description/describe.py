@@ -34,6 +34,7 @@ from prepriv.description.estimates import (
     SURE,
     Estimate,
     Moments,
+    mean_half,
     moment_rows,
     quantile_interval,
 )
@@ -47,6 +48,7 @@ from prepriv.description.grouped import (
 )
 from prepriv.description.look import Look, PrivateFrame, multiplier, price, rows_there
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, count_estimate
+from prepriv.description.wide import said_if_wide
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -214,8 +216,8 @@ def plan_description(
 
 
 def too_few(plan: DescribePlan) -> str:
-    """Why a description of so few rows says nothing, or nothing: no mean and no count of all rows would stand out of its noise. Of groups
-    nothing is said."""
+    """What has to be said before the charge of a description of so few rows, or nothing: that no mean and no count of all rows stands out
+    of its noise, or else that their intervals will be wide. Of groups nothing is said."""
     look = plan.look
     if plan.groups is not None:
         return ""
@@ -227,7 +229,14 @@ def too_few(plan: DescribePlan) -> str:
     ]
     least = min([5 * noise / PRESENT for noise in moments] + [SURE * noise for noise in counts], default=0.0)
     if look.n > least:
-        return ""
+
+        def halves(n: float) -> dict[str, float]:
+            rows = Estimate.around(n, 0.0)
+            means = [mean_half(n, noise, rows, (PRESENT, SQUARE)) for noise in moments]  # all are alike
+            found = {"means": means, "counts": [SURE * noise / n for noise in counts]}
+            return {what: each[0] for what, each in found.items() if each}
+
+        return said_if_wide(look.n, look.epsilon, look.delta, halves, "fewer columns")
     enough = look.epsilon * least / look.n
     return (
         f"{look.n:,} records are too few to describe at this epsilon: about {math.ceil(least):,} are needed before anything stands "

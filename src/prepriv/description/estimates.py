@@ -217,6 +217,13 @@ def pair_rows(u: Floats, v: Floats, weight: float = PAIR) -> Floats:
     return np.column_stack([weight * there, u, v, u * v])
 
 
+def mean_half(n: float, noise: float, rows: Estimate, weights: tuple[float, float]) -> float:
+    """Half of the interval of a mean of n cells in parts of its bounds, before a record is read: with all cells at one bound, where it is
+    widest. Not a number where too few stand out of the noise. rows: as in `Moments`."""
+    totals = [(weights[0] * n, u * n, weights[1] * n / 2) for u in (-1.0, 1.0)]
+    return max(Moments(total, noise, rows, weights).mean.error for total in totals) / 2
+
+
 @dataclass(frozen=True)
 class Pairs:
     """What the noisy sum of `pair_rows` says. noise: its standard deviation, in each coordinate."""
