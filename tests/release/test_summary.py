@@ -434,3 +434,13 @@ def test_a_group_is_not_condemned_by_noise():
     for high, told in ((0.57, ()), (0.44, (("1", "M"),))):
         shares = (Share("F", 0.58, 0.5, 0.7), Share("M", 0.4, 0.3, high))
         assert Quality("100 rows", by="sex", group_recalls=(("1", shares),)).missed_in_groups == told
+
+
+def test_the_group_of_undeclared_values_is_explained_and_a_row_is_called_a_row():
+    """A reader took "other" for a category, and "Charge 3" for the third charge."""
+    domain = Domain({"x": Numeric(0, 1), "sex": Categorical(["f", "m"])}, ["no", "yes"], n=4000)
+    counts = {"accuracy": [[900, 100], [900, 100], [900, 100], [900, 100]]}
+    fails = list(measured(counts, ("accuracy",), by="sex", domain=domain).quality.fails())
+    assert fails[-1].startswith('"other"') and "does not declare" in fails[-1] and "`sex`" in fails[-1]
+    later = Report.of(plan_of(), private=True, receipt=receipt_of("epsilon 1.2, delta 0.000011", 3)).to_html()
+    assert "It was charged in row 3 of the ledger" in later and "harge 3" not in later

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prepriv._text import printable
+from prepriv.columns import OTHER
 from prepriv.guarantees.printed import measured
 
 _MOST = 5  # classes, or groups, that are named: the lowest
@@ -300,6 +301,8 @@ class Quality:
             yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
         if self.by is None:
             yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
+        elif any(share.name == OTHER for share in self.groups):
+            yield f'"{OTHER}" are the records whose `{self.by}` is a value that the schema does not declare.'
 
     def _rare_to_json(self) -> dict[str, Any]:
         return {

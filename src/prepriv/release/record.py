@@ -231,7 +231,7 @@ def _model(report: Report) -> dict[str, Any]:
     assert claim is not None
     once = "One model and its report left this run."
     if report.receipt is not None:
-        once += f" The run is charge {report.receipt['sequence']} of a ledger that adds up all charges on these data."
+        once += f" The run is charged in row {report.receipt['sequence']} of a ledger that adds up all charges on these data."
     return {
         "model_name": "Central",
         "model_name_details": trust(claim),

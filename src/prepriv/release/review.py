@@ -127,7 +127,7 @@ def shown_by_verify(report: Report) -> list[str]:
     ]
     if report.receipt is not None:
         lines.append(
-            f"charge {report.receipt['sequence']} of the ledger paid for this model, and for this very file where the ledger holds its hash. The day, and what is left of the cap, are what that copy of the ledger says"
+            f"row {report.receipt['sequence']} of the ledger paid for this model, and for this very file where the ledger holds its hash. The day, and what is left of the cap, are what that copy of the ledger says"
         )
     return lines
 
@@ -244,7 +244,7 @@ def _elsewhere(report: Report) -> str:
     if report.receipt is None:
         return f"{CURATOR}: this run was not charged to a ledger. Every other release about the same people adds to the total."
     return (
-        f"It is charge {report.receipt['sequence']} of a ledger, which adds up everything charged to it (`prepriv ledger show`). "
+        f"It is charged in row {report.receipt['sequence']} of a ledger, which adds up everything charged to it (`prepriv ledger show`). "
         f"{CURATOR} what was released beside it."
     )
 
