@@ -371,7 +371,9 @@ def test_descent_on_rows_that_lie_far_from_zero_is_steady(epsilon):
     x = np.random.default_rng(0).random((n, d))
     y = 10 + 80 * x.mean(axis=1)
     domain = Domain.box(0, 1, features=d, target=Numeric(0, 100))
-    made = PrivateRegressor(domain, epsilon=epsilon, steps=[pre.Rescale(0.4 * d**0.5)], threads=1).fit(x, y)
+    made = PrivateRegressor(
+        domain, epsilon=epsilon, steps=[pre.ClipNorm(4.0), pre.Rescale(1.6)], threads=1
+    ).fit(x, y)
     learner, space = made.report_.plan.learner, made.report_.plan.space
     assert 0 < learner.learning_rate * (space.radius**2 + learner.bias**2) <= 2.5 + 1e-9
     assert abs(np.mean(made.predict(x) - y)) < 1.0

@@ -77,11 +77,13 @@ def regression(
 
 
 def _centred(steps: Sequence[Step]) -> bool:
-    """Whether rows lie about zero: their common mean would be the longest direction by far."""
-    return any(
+    """Whether rows lie about zero: their common mean would be the longest direction by far. Nothing is said of rows that no step cuts
+    to one norm, as a pipeline of `private` does: most may be shorter than the radius by far."""
+    middle = any(
         isinstance(step, Center) or (isinstance(step, StandardScaler) and step.columns is None)
         for step in steps
     )
+    return middle or not any(isinstance(step, ClipNorm) for step in steps)
 
 
 def regression_steps(domain: Domain, s: float, curved: bool = False) -> list[Step]:
@@ -178,11 +180,11 @@ def _descent(
     swing ever further, until clipping holds them; then all predictions are off by the same."""
     sure = min(1.0, s / _SURE) ** 2
     reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), _FAR * sure, REACH * s / math.sqrt(d + 1)))
-    lead = d if d < space.d else 0
+    lead, rate = d if d < space.d else 0, reach / _STEPS
     return GradientDescent(
         SquaredError(),
         steps=_STEPS if not lead else _BENT_STEPS,
-        learning_rate=min(reach / _STEPS, _STEADY / (common**2 + bias**2)) if common else reach / _STEPS,
+        learning_rate=min(rate, _STEADY / (common**2 + bias**2)) if common else rate,
         clip_norm=CLIP if math.isfinite(s) else math.inf,
         bias=bias,
         lead=lead,
