@@ -363,6 +363,19 @@ def test_a_key_stands_beside_each_prediction_where_it_is_asked_for(folder, capsy
     assert "a query" in capsys.readouterr().err
 
 
+def test_cells_that_the_model_cannot_read_are_named_beside_the_predictions(folder, capsys):
+    """The same loan with decimal commas was "good" where it was "bad", without a word."""
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    table = pd.read_csv("t.csv", dtype=str)
+    assert run(["predict", "run/model", "t.csv"]) == 0
+    capsys.readouterr()
+    table.loc[:2, "age"] = "forty"
+    table.to_csv("odd.csv", index=False)
+    assert run(["predict", "run/model", "odd.csv"]) == 0
+    told = capsys.readouterr().err
+    assert "'age'" in told and "--no-labels" in told
+
+
 def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):
     """They once replaced the table, a model that a ledger was charged for, and the ledger itself."""
     assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0

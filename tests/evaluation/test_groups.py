@@ -284,3 +284,19 @@ def test_figures_of_sums_over_groups_know_their_noise():
     options = {"epsilon": 0.05, "measures": "accuracy"}
     alone, by = clf.evaluate(X, y, **options), clf.evaluate(X, y, by="sex", **options)
     assert by["accuracy"].noise == pytest.approx(2 * alone["accuracy"].noise, rel=1e-6)
+
+
+def test_the_plain_part_says_where_groups_differ_and_where_nothing_shows_it():
+    clf = trained()
+    X, y = people(3000, seed=8)
+    made = clf.evaluate(X, y, epsilon=5.0, by="sex", measures="confusion")
+    lines = [line for line in made.quality.fails() if "more apart than noise explains" in line]
+    beyond = [d for d in made.differences if d.figure.low > 0 or d.figure.high < 0]
+    apart = [d for d in beyond if d.of.startswith("recall")]
+    assert apart and len([line for line in lines if "truly" in line]) == len(apart)
+    assert f'in "{apart[0].one}" and' in lines[0] and f'in "{apart[0].two}" (`sex`)' in lines[0]
+    one = clf.evaluate(X.assign(sex=["f", "m"] * 1500), y, epsilon=0.2, by="sex", measures="accuracy")
+    none = not [d for d in one.differences if d.figure.low > 0 or d.figure.high < 0]
+    assert any("stands out of the noise" in line for line in one.quality.fails()) == (
+        none and bool(one.differences)
+    )

@@ -193,7 +193,7 @@ def test_without_dp_accounting_it_says_so(monkeypatch):
 
     made = Report.of(plan_of(LEARNER, FILL), private=True)
     monkeypatch.setattr(accounts.importlib, "import_module", missing)
-    assert 'pip install "prepriv[interop]"' in verify.both_accounts(made)
+    assert "pip install dp-accounting" in verify.both_accounts(made)
 
 
 def test_samples_without_replacement_lie_between_two_accountants():

@@ -40,9 +40,13 @@ from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
 from prepriv.release.review import asked_of_weak
 from prepriv.schemas.declared_file import parse_yaml
+from prepriv.tables.inspect import counted_columns
 from prepriv.tables.readers import column_names, names_of, read_table
 
 _ANSWERS = "{path} holds answers (`prepriv ask`) and not a model. `prepriv ledger verify LEDGER {path}` compares it with its charge"
+
+
+_MOST_ODD = 5  # columns that are named
 
 
 def predict(
@@ -90,6 +94,7 @@ def predict(
         raise Stop(f"{data}: predict reads a CSV or Parquet file. Write the answer of a query to one")
     _check_kept(kept, data, released)
     rows = read_table(data, list(dict.fromkeys([*released.domain.columns, *kept])) or None)
+    _say_odd_cells(rows, data, released)
     beside = [[_text_of_cell(cell) for cell in rows[name].to_pylist()] for name in kept]
     if released.domain.target is not None:
         with private_data_open():
@@ -118,6 +123,23 @@ def predict(
         for k, p, *more in zip(decided, probabilities, *beside)
     )
     _written(out, header, lines)
+
+
+def _say_odd_cells(rows: Any, data: Path, model: Model) -> None:
+    """On standard error, for whoever has these rows: how many cells say nothing that the model reads, by column."""
+    if not model.domain.columns:
+        return
+    with private_data_open():
+        found = counted_columns(rows.select(list(model.domain.columns)), model.domain)
+    odd = [(c.name, c.faults[1] + c.faults[3]) for c in found if c.faults[1] + c.faults[3]]
+    if odd:
+        listed = ", ".join(f"{count:,} in {name!r}" for name, count in odd[:_MOST_ODD])
+        more = f" and {len(odd) - _MOST_ODD:,} more columns" if len(odd) > _MOST_ODD else ""
+        say(
+            f"cells that are not as declared are read as missing or as other: {listed}{more}. `prepriv validate {data} --schema S.yaml --no-labels` "
+            "lists them by kind",
+            err=True,
+        )
 
 
 def _check_kept(kept: Sequence[str], data: Path, model: Model) -> None:

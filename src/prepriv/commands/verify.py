@@ -85,7 +85,7 @@ def both_accounts(report: Report) -> str:
     except ValueError as why:  # another version of it
         return f"no second accountant: dp-accounting refused with {' '.join(str(why).split())}"
     except ImportError:
-        return 'no second accountant: dp-accounting is not installed (pip install "prepriv[interop]")'
+        return "no second accountant: dp-accounting is not installed (pip install dp-accounting)"
     said = f"ε at δ = {exact(delta)}: ours {up(ours, 4)}, certified from above; {other.accountant}: {down(other.low, 4)} to {up(other.high, 4)}"
     if other.contradicts(ours):
         raise Stop(f"{said}. The claim is below what the second accountant allows: report this", FOUND)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ _ADD_UP = (
     "absolute_error",
     "squared_error",
 )  # to the number of rows
+_MOST_TOLD = 6  # differences between groups that are told in the summary
 _FEWER, _SURELY = 0.75, 3.0  # of the declared rows; deviations of noise
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         tuple(_share(name, rows[f"precision of {name}"]) for name in scarce),
         None if balanced is None else _share("balanced accuracy", balanced),
         tuple((name, _recalls(made.groups, name)) for name in scarce if made.groups),
+        tuple(_between(made)),
         plan.by,
         measures=plan.measures,
         warning=fewer,
@@ -141,6 +143,33 @@ def _rare(rows: Measured) -> tuple[str, ...]:
 def _recalls(groups: Mapping[str, Group], name: str) -> tuple[Share, ...]:
     """How many rows of this class are recognised in each group."""
     return tuple(_share(group, rows[f"recall of {name}"]) for group, rows in groups.items())
+
+
+def _between(made: PrivateEvaluation) -> Iterator[str]:
+    """How groups differ where the interval of a difference excludes zero: in right predictions, in how often each class is
+    recognised, and in how often the last one is the answer."""
+    classes, by, said = [str(c) for c in made.plan.domain.classes], printable(str(made.plan.by)), 0
+    told = {"accuracy": "records, it is right for"} | {
+        f"recall of {c}": f'records that are truly "{printable(c)}", it recognises' for c in classes
+    }
+    if len(classes) == 2:
+        told[f"share predicted {classes[1]}"] = f'records, it answers "{printable(classes[1])}" for'
+    for d in made.differences:
+        low, high = d.figure.low, d.figure.high
+        if d.of in told and low is not None and high is not None and (low > 0 or high < 0):
+            one, two = (
+                round(100 * (made.groups[name].figures[d.of].value or 0.0)) for name in (d.one, d.two)
+            )
+            said += 1
+            if said > _MOST_TOLD:
+                continue
+            yield (
+                f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains.'
+            )
+    if said > _MOST_TOLD:
+        yield f"{said - _MOST_TOLD} more differences between groups of `{by}` stand out of the noise: all are in the measurement."
+    if made.differences and not said:
+        yield f"No difference between the groups of `{by}` stands out of the noise."
 
 
 def _right(rows: Measured) -> Figure | None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from prepriv._arrays import Floats
-from prepriv.columns import Text
+from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain, ascending
 from prepriv.integrations.linear import raw_units
 from prepriv.placed.rows import Mapped
@@ -43,7 +43,7 @@ def to_sklearn(model: Any) -> Any:
     made = _linear(*raw_units(flat.weights, domain), domain)
     if not domain.is_ball:
         linear = made.regressor_ if isinstance(made, TransformedTargetRegressor) else made
-        linear.feature_names_in_ = np.array(domain.feature_names, dtype=object)
+        linear.feature_names_in_ = made.feature_names_in_ = np.array(domain.feature_names, dtype=object)
     return made
 
 
@@ -77,15 +77,17 @@ def _linear(weights: Floats, bias: Floats, domain: Domain) -> Any:
             domain.labels[order],
         )
     made.n_features_in_ = len(weights)
-    if domain.target is not None and domain.target.log:
-        return _of_logarithms(made, plus_one=domain.target.added == 1)
-    return made
+    return made if domain.target is None else _within(made, domain.target)
 
 
-def _of_logarithms(linear: LinearRegression, *, plus_one: bool) -> TransformedTargetRegressor:
-    """A fitted model of logarithms that predicts numbers."""
-    func, inverse = (np.log1p, np.expm1) if plus_one else (np.log, np.exp)
-    made = TransformedTargetRegressor(LinearRegression(), func=func, inverse_func=inverse)
-    made.regressor_, made._training_dim = linear, 1
-    made.transformer_ = FunctionTransformer(func, inverse, check_inverse=False)
+def _within(linear: LinearRegression, target: Numeric) -> TransformedTargetRegressor:
+    """A fitted model whose predictions stay within the declared bounds, of numbers or of their logarithms."""
+    low, high = target.log_ends if target.log else (target.low, target.high)
+    cut = {"a_min": low, "a_max": high}
+    back: Any = FunctionTransformer(inverse_func=np.clip, inv_kw_args=cut, check_inverse=False)
+    if target.log:
+        func, inverse = (np.log1p, np.expm1) if target.added == 1 else (np.log, np.exp)
+        back = make_pipeline(FunctionTransformer(func, inverse, check_inverse=False), back)
+    made = TransformedTargetRegressor(LinearRegression(), transformer=back)
+    made.regressor_, made._training_dim, made.transformer_ = linear, 1, back
     return made

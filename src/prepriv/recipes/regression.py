@@ -77,8 +77,8 @@ def regression(
 
 
 def _centred(steps: Sequence[Step]) -> bool:
-    """Whether rows lie about zero: their common mean would be the longest direction by far. Nothing is said of rows that no step cuts
-    to one norm, as a pipeline of `private` does: most may be shorter than the radius by far."""
+    """Whether rows lie about zero: their common mean would be the longest direction by far. Rows that no step cuts
+    to one norm count as such, too: most may be shorter than the radius by far. A pipeline of `private` cuts them."""
     middle = any(
         isinstance(step, Center) or (isinstance(step, StandardScaler) and step.columns is None)
         for step in steps

@@ -382,6 +382,8 @@ class Model:
     def to_sklearn(self) -> Any:
         """A fitted `LogisticRegression` or `LinearRegression` with the same weights, if all maps are linear.
 
+        A regression stands in a `TransformedTargetRegressor`, which keeps predictions within the declared bounds; its weights are in `regressor_`.
+
         For any other model, such as one of `steps="linear"` or of a compiled pipeline of scikit-learn, a `Pipeline`
         whose first step holds all the maps. It takes raw tables, and unpickling it needs prepriv.
 

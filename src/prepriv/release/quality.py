@@ -80,6 +80,8 @@ class Quality:
         Balanced accuracy, the mean of the recalls. None: not measured.
     group_recalls : tuple of (str, tuple of Share)
         Of each rare class, how many of its records are recognised in each group.
+    between : tuple of str
+        Sentences on how groups differ, each beyond what noise explains.
     by : str, optional
         The column of the groups.
     of_number : bool
@@ -120,6 +122,7 @@ class Quality:
     alarms: tuple[Share, ...] = ()
     balanced: Share | None = None
     group_recalls: tuple[tuple[str, tuple[Share, ...]], ...] = ()
+    between: tuple[str, ...] = ()
     by: str | None = None
     of_number: bool = False
     error: float | None = None
@@ -258,6 +261,8 @@ class Quality:
                 f"Where each class counts alike, it is right {self.balanced} times in 100 (balanced accuracy). "
                 f"Always answering {in_quotes(self.commonest)} is right {100 / len(self.recalls):.3g} times in 100 by that measure."
             )
+            if (self.balanced.low or 0.0) <= 1 / len(self.recalls):
+                yield "So it is not shown to tell the classes apart better than guessing."
         for share in lowest(self.alarms):
             yield f"Of 100 alarms (predictions of {in_quotes(share)}), {share} are right."
         if few := tuple(s.name for s in self.alarms if s.value is None):
@@ -297,6 +302,7 @@ class Quality:
                 yield f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
         for share in lowest(self.groups):
             yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right."
+        yield from self.between
         if few := tuple(s.name for s in self.groups if s.value is None and s.name not in told):
             yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
         if self.by is None:

@@ -199,7 +199,7 @@ def _basic(report: Report) -> dict[str, Any]:
 def _variant(report: Report) -> dict[str, Any]:
     return {
         "variant_name": "Approximate DP",
-        "data_domain": f"Tables of these columns, declared beforehand; what lies outside is mapped into them by a fixed rule, cell by cell:\n{schema_in_words(report.plan.domain)}",
+        "data_domain": f"Tables of these columns, {'declared beforehand' if not report.plan.domain.drafts else 'drafted privately from the rows'}; what lies outside is mapped into them by a fixed rule, cell by cell:\n{schema_in_words(report.plan.domain)}",
         "unprotected_quantities": unprotected(report.plan),
     }
 
@@ -283,8 +283,23 @@ def _implementation(report: Report, asked: Sequence[str]) -> dict[str, Any]:
                 f"- {_ask('how are the raw data secured, and who has access?')}",
             ]
         ),
-        "justification": "ε, δ and n were declared before a record was read, and every number of the plan follows from them.\n"
-        + "\n".join(map(_ask, ("who chose ε, δ and the unit, and why?", *asked_of_weak(report.guarantee)))),
+        "justification": "ε, δ and n were declared before this run read a record, and every number of the plan follows from them.\n"
+        + "\n".join(
+            map(
+                _ask,
+                (
+                    "who chose ε, δ and the unit, and why?",
+                    *(
+                        [
+                            "were ε and δ chosen before anyone saw the draft of the schema, and was the draft edited?"
+                        ]
+                        if plan.domain.drafts
+                        else []
+                    ),
+                    *asked_of_weak(report.guarantee),
+                ),
+            )
+        ),
     }
 
 

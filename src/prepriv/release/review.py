@@ -189,6 +189,7 @@ def unprotected(plan: Plan) -> str:
     if plan.domain.drafts:
         what = f"{count[0].upper()}{count[1:]}{true}, and this plan. {_as_drafted(plan.domain)}"
     public = [p.step.name for p in plan.steps if p.step.way == "public"]
+    what += " Predictions for the private rows themselves are not covered either: keep such a file where the rows are."
     return what + (f" The public tables of {', '.join(public)} are not protected." if public else "")
 
 
@@ -201,8 +202,8 @@ def trust(claim: Guarantee) -> str:
     """The trust model."""
     said = (
         "The curator has to be trusted with the raw rows, with the training (the central model) and with what is declared about the data. "
-        "So does the machine that trains. Nobody who gets the model, the report or a prediction has to be trusted: the claim holds "
-        "against all of them together."
+        "So does the machine that trains. Nobody who gets the model, the report or a prediction for rows of their own has to be trusted: the "
+        "claim holds against all of them together. A prediction for one of the private rows says something about that row, and no claim covers it."
     )
     return f"{said} It {claim.premises[0]}." if claim.premises else said
 
