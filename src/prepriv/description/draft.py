@@ -61,6 +61,10 @@ _MOST_OF_ONE_SIZE, _BEYOND_ONE_SIZE = (
     0.2,
     11,
 )  # the same of numbers of one size: a bound that is a guess would be wider by far
+_TEXTS, _MANY_TEXTS = (
+    4.0,
+    0.02,
+)  # deviations of noise, and the part of the records: texts in a column of numbers are named
 _SELDOM = 0.2  # the chance at which a bound that is a guess is said to be one
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
@@ -607,7 +611,13 @@ class _Drafting:
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
         narrow = "" if way in bounds else _inside_one_size(second, coarse, most, read)
-        if said_of := "; ".join(filter(None, (guess, unseen, narrow))):
+        deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
+        texts = (
+            f"about {round(noisy[TEXT]):,} cells are texts and count as gaps: if its values are categories, declare it as categorical"
+            if noisy[TEXT] > max(_TEXTS * deviation, _MANY_TEXTS * look.n)
+            else ""
+        )
+        if said_of := "; ".join(filter(None, (guess, unseen, narrow, texts))):
             self.guesses[name] = said_of
         gaps = noisy[GAP] + max(noisy[TEXT], 0.0)
         impute = gaps > 3 * multiplier(first) * math.sqrt(rows_changed(look.adjacency))

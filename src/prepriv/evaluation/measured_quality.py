@@ -164,7 +164,7 @@ def _between(made: PrivateEvaluation) -> Iterator[str]:
             if said > _MOST_TOLD:
                 continue
             yield (
-                f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains.'
+                f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains, if nothing else was compared.'
             )
     if said > _MOST_TOLD:
         yield f"{said - _MOST_TOLD} more differences between groups of `{by}` stand out of the noise: all are in the measurement."
