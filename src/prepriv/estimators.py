@@ -463,6 +463,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> NDArray[np.float64]:
         """How much the score of a row grows when a column grows by one unit.
 
+        The score of a regression lies between -1 and 1, the declared bounds of the target. Times half their distance, a
+        weight is in the units of the target.
+
         Shape (1, d) for two classes and for a target, otherwise (classes, d) in the order of classes_.
         `coefficients_` says which rows are meant: raw rows if every step is affine, otherwise the rows after the
         steps named there. AttributeError if no weight belongs to one column alone.

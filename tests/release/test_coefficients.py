@@ -183,3 +183,13 @@ def test_columns_that_a_released_selection_keeps_are_named():
     assert found.names[0] == "a" and np.argmax(np.abs(found.weights[:2, 0])) == 0
     mixed = _features_of(PCA(2))
     assert mixed.names is None and "no names" in mixed.unnamed and "no names" in str(mixed)
+
+
+def test_weights_of_a_regression_say_how_they_become_units_of_the_target():
+    """A weight of 0.447 was read as years; it is 12.3 of them."""
+    x = np.random.default_rng(0).random((2000, 2))
+    domain = Domain.box(0, 1, 2, target=Numeric(50, 105))
+    reg = prepriv.PrivateRegressor(domain, epsilon=5.0, steps=[], threads=1).fit(x, 60 + 20 * x[:, 0])
+    moved = np.diff(reg.predict([[0.2, 0.5], [0.7, 0.5]]))[0]
+    assert abs(27.5 * reg.coef_[0, 0] * 0.5 - moved) < 1e-6 and "27.5" in reg.coefficients_.unit
+    assert reg.coefficients_.unit in str(reg.coefficients_)

@@ -62,6 +62,8 @@ class Coefficients:
     noise: (d,), the standard deviation of the noise of training in each weight, the same for all classes, in the units of the
     weights; None where the learner has no law for it. A column or category that is never there has exactly that much, in others the
     records hold against it, so that they have less as a rule. It covers neither the noise of pre-processing nor errors by sampling.
+
+    unit: of a target, what turns weights and bias into its units, in a sentence.
     """
 
     weights: Floats
@@ -71,6 +73,7 @@ class Coefficients:
     classes: tuple[Any, ...] = ()
     noise: Floats | None = None
     unnamed: str = ""
+    unit: str = ""
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others."""
@@ -95,9 +98,11 @@ class Coefficients:
                 ),
                 (rest, f"not distinguishable from noise ({len(rest)}):"),
             ]
-        lines = [self.unnamed] * (not self.names) + [
-            f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"
-        ]
+        lines = (
+            [self.unnamed] * (not self.names)
+            + [self.unit] * bool(self.unit)
+            + [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"]
+        )
         for some, title in titled:
             lines.append(title)
             lines += [
@@ -156,7 +161,7 @@ def coefficients(model: Model) -> Coefficients:
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
         found = replace(found, unnamed="" if found.names else _unnamed(left))
-        return replace(found, classes=_scored(model), noise=noise)
+        return replace(found, classes=_scored(model), noise=noise, unit=_unit(model))
     weights, bias = raw_units(flat.weights, flat.domain)
     if noise is not None:
         noise = raw_units(np.append(noise, 0.0)[:, None], flat.domain)[0][:, 0]
@@ -168,7 +173,17 @@ def coefficients(model: Model) -> Coefficients:
         _scored(model),
         noise,
         "" if model.domain.space.names else _unnamed(()),
+        _unit(model),
     )
+
+
+def _unit(model: Model) -> str:
+    target = model.domain.target
+    if target is None:
+        return ""
+    low, high = target.log_ends if target.log else (target.low, target.high)
+    of = "logarithm of the target" if target.log else "target"
+    return f"weights move a score from -1 to 1, which stands for the {of} from {low:g} to {high:g}: {(high - low) / 2:g} times a weight is in its units"
 
 
 def _scored(model: Model) -> tuple[Any, ...]:
