@@ -31,8 +31,6 @@ from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.step_rule import LearnerRule, StepRule
-from prepriv.release.advice import warn_of_noise
-from prepriv.release.coefficients import Coefficients, coefficients
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.runs.admit import say_weak
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from prepriv.evaluation.result import PrivateEvaluation
+    from prepriv.release.coefficients import Coefficients
 
 MOST_THREADS = 4096
 
@@ -320,6 +319,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             from prepriv.evaluation.found_hashes import found_note
 
             self.model_ = replace(self.model_, found=found_note(made, trained.audited))
+        from prepriv.release.advice import warn_of_noise
+
         warn_of_noise(self.model_)
         self.report_ = Report.of(
             plan,
@@ -511,6 +512,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _coefficients(self) -> Coefficients:
+        from prepriv.release.coefficients import coefficients
+
         try:
             return coefficients(self._fitted())
         except ValueError as error:  # no such attribute, as elsewhere in scikit-learn

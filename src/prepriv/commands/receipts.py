@@ -166,9 +166,12 @@ def is_measurement(file: Path) -> bool:
     return _begins(file, (_MEASURED,))
 
 
+_LONGEST_ANSWERS = 2**20  # bytes: a hostile file costs no more memory than that allows
+
+
 def are_answers(file: Path) -> bool:
     """Whether it is what `prepriv ask` writes."""
-    if file.suffix.lower() != ".json" or not file.is_file():
+    if file.suffix.lower() != ".json" or not file.is_file() or file.stat().st_size > _LONGEST_ANSWERS:
         return False
     try:
         data = _data(file)
