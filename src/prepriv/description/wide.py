@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from prepriv.guarantees.gaussian import gdp_epsilon
-from prepriv.guarantees.printed import USELESS
-from prepriv.plans.plan import budget
+from prepriv.plans.enough import GOOD_HALF, WIDE_HALF, less_noise, what_is_enough
 
-_WIDE, _GOOD = 0.1, 0.05  # half of an interval: said above the one, aimed at the other
-_STEP, _MOST = 1.02, 1e9
 _NAMED = 3  # so many answers are named one by one
 
 
@@ -23,7 +19,7 @@ def said_if_wide(
     nothing is left to say.
     """
     found = halves(n)
-    wide = {what: half for what, half in found.items() if not half <= _WIDE}
+    wide = {what: half for what, half in found.items() if not half <= WIDE_HALF}
     if not wide:
         return ""
     told = [
@@ -34,14 +30,9 @@ def said_if_wide(
     ]
     if more := len(wide) - len(told):
         told.append(f"{more} more")
-    factor = 1.0
-    while factor < _MOST and not all(half <= _GOOD for half in halves(n * factor).values()):
-        factor *= _STEP
-    enough = gdp_epsilon(budget(epsilon, delta) * factor, delta)
-    ways = [f"about epsilon = {enough:.2g}"] * (enough < USELESS)
-    ways += [f"about {float(f'{n * factor:.2g}'):,.0f} records", cure]
+    factor = less_noise(lambda times: all(half <= GOOD_HALF for half in halves(n * times).values()))
+    enough = what_is_enough(factor, n=n, epsilon=epsilon, delta=delta, counted="records", cures=[cure])
     return (
         f"{n:,} records are few for this epsilon. By the noise alone, in parts of the bounds of a mean and of all records for a count: "
-        f"{'; '.join(told)}. For ± {100 * _GOOD:g} in 100 it needs {', or '.join(ways)}. "
-        "Nothing is charged before this line, and the run goes on"
+        f"{'; '.join(told)}. {enough}"
     )

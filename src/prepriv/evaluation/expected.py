@@ -11,17 +11,10 @@ from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan, drowned
 from prepriv.evaluation.figures import Measured
-from prepriv.guarantees.gaussian import gdp_epsilon
-from prepriv.guarantees.printed import USELESS
-from prepriv.plans.plan import budget
+from prepriv.plans.enough import GOOD_HALF, WIDE_HALF, less_noise, what_is_enough
 
-_WIDE, _GOOD = (
-    0.1,
-    0.05,
-)  # half of the main figure's interval, by the noise alone: said above the one, aimed at the other
 _SURE = 1.96
 _SPARE = 1.2  # rows above the fewest of a denominator, because their noisy number may be below the true one
-_STEP = 1.02
 
 
 def hardly_measured(plan: EvaluationPlan) -> str:
@@ -30,7 +23,7 @@ def hardly_measured(plan: EvaluationPlan) -> str:
     if why := drowned(plan):
         return why
     name, half, refused = _expected(plan, 1.0)
-    if not refused and half <= _WIDE:
+    if not refused and half <= WIDE_HALF:
         return ""
     of = "" if plan.error_bound is None and name != "log loss" else " of its scale"
     told = [f"{name} will be known to about ± {100 * half:.2g} in 100{of} by the noise alone"]
@@ -38,18 +31,19 @@ def hardly_measured(plan: EvaluationPlan) -> str:
     if refused:
         balanced = ", even if all classes are equally frequent" if plan.domain.classes else ""
         told.append(f"{_listed(refused)} will probably be refused{balanced}")
-    factor = _enough(plan)
-    enough = gdp_epsilon(budget(plan.epsilon, plan.delta) * factor, plan.delta)
-    ways = [f"about epsilon = {enough:.2g}"] * (enough < USELESS)
-    ways += [
-        f"about {float(f'{plan.n * factor:.2g}'):,.0f} rows",
-        *["fewer measures"] * (len(plan.measures) > 1),
-    ]
-    aim = f"± {100 * _GOOD:g} in 100" + (" and no figure refused" if refused else "")
-    return (
-        f"{plan.n:,} rows are few for this epsilon: {', and '.join(told)}. For {aim} it needs {', or '.join(ways)}. "
-        "Nothing is charged before this line, and the run goes on"
+    factor = less_noise(
+        lambda times: _expected(plan, times)[1] <= GOOD_HALF and not _expected(plan, times / _SPARE)[2]
     )
+    enough = what_is_enough(
+        factor,
+        n=plan.n,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        counted="rows",
+        aim=" and no figure refused" if refused else "",
+        cures=["fewer measures"] * (len(plan.measures) > 1),
+    )
+    return f"{plan.n:,} rows are few for this epsilon: {', and '.join(told)}. {enough}"
 
 
 def _expected(plan: EvaluationPlan, factor: float) -> tuple[str, float, list[str]]:
@@ -82,16 +76,6 @@ def _average(plan: EvaluationPlan, release: str) -> Floats:
     if release == "residuals":
         return np.full(bins, n / bins)
     return np.full(2, n / 2)
-
-
-def _enough(plan: EvaluationPlan) -> float:
-    """How many times less noise, or more rows, both would take."""
-    factor = 1.0
-    while factor < 1e9:
-        if _expected(plan, factor)[1] <= _GOOD and not _expected(plan, factor / _SPARE)[2]:
-            return factor
-        factor *= _STEP
-    return factor
 
 
 def _listed(names: list[str]) -> str:
