@@ -275,6 +275,10 @@ def test_an_account_prints_its_epsilon_first():
     steps = from_sklearn(make_pipeline(sk.StandardScaler()), domain, deviation=0.5)
     found = account(steps, GradientDescent(Logistic()), domain=domain, noise_multiplier=50.0, delta=1e-6)
     first, *rest = str(found).splitlines()
+    shown = found._repr_html_()  # each line of the text once
+    assert shown.count("no useful bound at") == str(found).count("no useful bound at") and shown.count(
+        "<li>"
+    ) == len(rest)
     real, alone = (epsilon_at(f.epsilon(1e-6), 1e-6) for f in (found, found.training_alone))
     assert first.startswith(real) and first.endswith(alone)
     assert all(any(separated(c) in line for line in rest) for c in found.conditions) and found.conditions

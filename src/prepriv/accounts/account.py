@@ -16,6 +16,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from prepriv import payment as pay
@@ -27,6 +28,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees import gaussian, gdp_mu
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.guarantee import SHOWN_DELTA, Guarantee
+from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import epsilon_at, percent, plain, separated, up
@@ -104,6 +106,13 @@ class Account(Guarantee):
 
     def __repr__(self) -> str:
         return f"Account({self})"
+
+    def _repr_html_(self) -> str:
+        first, *rests = (escape(line.strip()) for line in str(self).splitlines())
+        words = "".join(f"<br>{escape(said)}" for said in attacker(self))
+        return (
+            f"<p><b>Account: {first}</b>{words}</p><ul>{''.join(f'<li>{line}</li>' for line in rests)}</ul>"
+        )
 
     def to_json(self, delta: float) -> dict[str, Any]:
         """The guarantee and what it is made of, as plain data that is valid JSON (see `Guarantee.to_json`)."""
