@@ -132,6 +132,9 @@ def test_a_release_needs_a_charge_and_happens_once(ledger, pay):
     ledger.released("run", ARTIFACT)
     with pytest.raises(PlanRefused, match="released before"):
         ledger.released("run", OTHER)
+    ledger.released("run", ARTIFACT)
+    with pytest.raises(PlanRefused, match="as another file"):
+        ledger.released("run", ARTIFACT, note="other")
     last = ledger.entries()[-1]
     assert (last.kind, last.plan_uid, last.plan_hash, last.artifact) == ("released", "run", HASH, ARTIFACT)
     assert last.cost == book.currency.Quanta(0) and ledger.verify() == []

@@ -348,6 +348,15 @@ def test_a_model_that_tells_the_classes_apart_is_not_called_useless():
     assert far_fewer.quality.warning and far_fewer.quality.apart is None
 
 
+def test_a_score_that_ranks_and_does_not_decide_is_said_once():
+    """"Not shown to tell the classes apart" stood above "It does tell the classes apart (AUC 0.69)": of predictions, and of probabilities."""
+    made = measured({"confusion": [[160, 640], [640, 2560]]}, ("confusion",)).quality
+    ranks = replace(made, apart="AUC 0.69, 0.58 to 0.80")
+    assert "better than guessing." in " ".join(made.good())
+    assert "probabilities do (AUC 0.69, 0.58 to 0.80)" in " ".join(ranks.good())
+    assert "Its probabilities do tell" in " ".join(to_do(ranks, weighed=False, weak=False))
+
+
 def test_more_rows_are_asked_for_where_they_can_be_given():
     """`evaluate` has no --holdout."""
     few = measured({"accuracy": [3, 1], "confusion": [[1, 0], [1, 2]]}).quality

@@ -96,7 +96,7 @@ def _show_expected(plan: AskedPlan) -> None:
     for question in plan.questions:
         found = expected_half(plan, question)
         unit = "" if found is None or found[1] == "number" else f" {found[1]}"
-        told = "depends on the values" if found is None else f"± {short_number(found[0])}{unit}"
+        told = "depends on the values or shares" if found is None else f"± {short_number(found[0])}{unit}"
         lines.append((str(question), told))
     print_table("Half of the 95 % interval to expect, for a table without gaps", ("question", ""), lines)
 

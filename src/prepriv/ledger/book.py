@@ -319,7 +319,8 @@ class Ledger:
         return Charge(rows[-1].sequence, rows[-1].head, most)
 
     def released(self, plan_uid: str, artifact_sha256: str, *, note: str = "") -> None:
-        """Record that the artifact of a charged plan is published. Call it after the artifact is safely in place.
+        """Record that the artifact of a charged plan is published. Call it after the artifact is safely in place; a second record of
+        the same artifact changes nothing.
 
         Parameters
         ----------
@@ -336,7 +337,7 @@ class Ledger:
         ValueError
             For a malformed uid or hash.
         PlanRefused
-            If the plan was not charged, or was released before.
+            If the plan was not charged, or was released before as another artifact.
         LedgerUnavailable, LedgerCorrupt
             As in `charge`.
         """
@@ -345,8 +346,10 @@ class Ledger:
         with self._store.transaction(write=True) as db:
             tail = self._catch_up(db)
             charged = _charged(db, plan_uid)[-1]
-            if sql_rows.find_entries(db, "released", plan_uid):
-                raise PlanRefused(f"plan {plan_uid} was released before")
+            if held := sql_rows.find_entries(db, "released", plan_uid):
+                if (held[-1].artifact, held[-1].note) == (artifact_sha256, note):
+                    return
+                raise PlanRefused(f"plan {plan_uid} was released before, as another file")
             entry = hash_chain.extend(
                 self._of(db, tail, charged.period),
                 "released",

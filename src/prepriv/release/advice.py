@@ -90,8 +90,9 @@ def to_do(
         if found.apart is None:
             yield f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
         else:
+            who = "Its probabilities do" if found.apart.startswith("AUC") else "It does"
             yield (
-                f"In accuracy it is {_compared(found)} always predicting {most}. It does tell the classes apart "
+                f"In accuracy it is {_compared(found)} always predicting {most}. {who} tell the classes apart "
                 f"({found.apart}): weigh the classes or use the probabilities."
             )
     if not weighed and (worth_nothing or found.asks_for_more):

@@ -262,7 +262,9 @@ class Quality:
                 f"Always answering {in_quotes(self.commonest)} is right {100 / len(self.recalls):.3g} times in 100 by that measure."
             )
             if (self.balanced.low or 0.0) <= 1 / len(self.recalls):
-                yield "So it is not shown to tell the classes apart better than guessing."
+                yield "So its predictions are not shown to tell the classes apart better than guessing" + (
+                    "." if self.apart is None else f", though its probabilities do ({self.apart})."
+                )
         for share in lowest(self.alarms):
             yield f"Of 100 alarms (predictions of {in_quotes(share)}), {share} are right."
         if few := tuple(s.name for s in self.alarms if s.value is None):

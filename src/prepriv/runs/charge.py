@@ -115,15 +115,21 @@ def note_hash(
 ) -> None:
     """Write down a hash of what was released beside its charge, and what else was found (`found_note`). Nothing without path and receipt.
 
-    Raises NotNoted where the ledger cannot be written, does not know the charge, or holds an artifact of it already.
+    Raises NotNoted where the ledger cannot be written, does not know the charge, or holds another artifact of it already.
     """
     if path is None or receipt is None:
         return
-    from prepriv.ledger import Ledger, LedgerError, NotNoted
+    from prepriv.ledger import Ledger, LedgerError, NotNoted, PlanRefused
 
     uid = receipt["plan_uid"]
     try:
         Ledger.open(path).released(uid, digest, note=found)
+    except PlanRefused as error:
+        why = str(error).removesuffix("; nothing was granted")
+        raise NotNoted(
+            f"the result is written, and its charge stays; its hash is not in the ledger: {why}. `prepriv ledger verify` will not "
+            "accept this file for that charge"
+        ) from None
     except LedgerError as error:
         why = str(error).removesuffix("; nothing was granted")
         raise NotNoted(
