@@ -244,3 +244,12 @@ def test_an_evaluation_says_why_its_claim_is_above_what_it_spends(folder, capsys
     before, _, after = told.partition("the claim below is higher")
     assert "to spend: ε = 3 " in before and "ε = 1 at δ = 1e-06 over 2,000 records" in after
     assert "other people has a ledger of its own" in told
+
+
+def test_a_measurement_beside_the_ledger_of_its_model_is_said(folder, capsys):
+    """Nothing was said where the ledger that paid for the model was forgotten at its evaluation."""
+    said(capsys, "ledger", "create", "L.db", "--dataset", "d", "--epsilon", "60", "--delta", "1e-3")
+    said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--ledger", "L.db", "--out", "m")
+    asked = ["evaluate", "m", "t.csv", "--rows", "40", "--epsilon", "20"]
+    assert "no ledger adds this measurement up" in said(capsys, *asked)
+    assert "no ledger adds" not in said(capsys, *asked, "--ledger", "L.db")

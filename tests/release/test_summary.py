@@ -349,7 +349,7 @@ def test_a_model_that_tells_the_classes_apart_is_not_called_useless():
 
 
 def test_a_score_that_ranks_and_does_not_decide_is_said_once():
-    """"Not shown to tell the classes apart" stood above "It does tell the classes apart (AUC 0.69)": of predictions, and of probabilities."""
+    """ "Not shown to tell the classes apart" stood above "It does tell the classes apart (AUC 0.69)": of predictions, and of probabilities."""
     made = measured({"confusion": [[160, 640], [640, 2560]]}, ("confusion",)).quality
     ranks = replace(made, apart="AUC 0.69, 0.58 to 0.80")
     assert "better than guessing." in " ".join(made.good())

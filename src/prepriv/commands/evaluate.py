@@ -99,6 +99,11 @@ def evaluate(
         )
         _say_plan(plan)
         _say_same(plan, released)
+        if account is None and released.receipt is not None:
+            console.print(
+                "no ledger adds this measurement up, and one paid for the model: name it with --ledger if the test rows can hold the same people",
+                soft_wrap=True,
+            )
         say_drafted(plan.domain, account, others=True)
         unread = PrivateTable(stream, name, plan.reads, plan.n, "test rows")
         with private_run(came), waiting("reading"):
