@@ -144,6 +144,9 @@ def test_python_says_the_same_before_a_charge(folder):
         prepriv.describe(table, domain, epsilon=20.0)  # nothing to say
         with pytest.raises(UserWarning, match="too few to describe"):
             prepriv.describe(table, domain, epsilon=0.05, ledger=ledger)
+        prepriv.ask(table, domain, ["mean(x)"], epsilon=20.0)
+        with pytest.raises(UserWarning, match="too few"):
+            prepriv.ask(table, domain, ["mean(x)"], epsilon=0.05, ledger=ledger)
         clf = prepriv.PrivateClassifier(
             domain, epsilon=2.0, steps="linear", holdout=0.2, evaluate_epsilon=0.01, ledger=ledger
         )

@@ -128,6 +128,7 @@ TALK = {
         "evaluation/evaluate.py",  # of the plan of a measurement, before the charge
         "evaluation/choose.py",  # what the plan of a candidate said, with its place
         "description/describe.py",  # the same, before the charge
+        "description/ask.py",  # the same
         "description/draft.py",  # of a ledger that could not be written once a draft was paid for
         "plans/plan.py",  # the same
         "release/advice.py",  # of noisy sums that were released (`Model.noise_alone`), and for choose of the winner alone

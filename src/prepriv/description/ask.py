@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import Column, Numeric, bounds_in_words
-from prepriv.description.answers import Answer, released_answers
+from prepriv.description.answers import Answer, released_answers, wide_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
 from prepriv.description.estimates import Estimate
 from prepriv.description.look import PrivateFrame, rows_there
@@ -177,6 +179,8 @@ def ask(
     if n is None and declared is None and n_is_public(there) and unit is None:
         n = rows_there(table, ledger)
     plan = plan_questions(domain, questions, epsilon=epsilon, delta=delta, n=n, adjacency=adjacency)
+    if why := wide_answers(plan):  # before the charge
+        warnings.warn(printable(why), UserWarning, stacklevel=callers_level())
     return ask_in_private(plan, table, ledger=ledger)
 
 
