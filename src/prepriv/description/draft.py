@@ -240,7 +240,7 @@ class PrivateDraft:
             if n_is_public(look.adjacency) and look.n - count > max(0.01 * look.n, noise):
                 lines.append(
                     f"LEFT OUT of {name!r}: the {'classes' if name == label else 'categories'} of about "
-                    f"{round(100 * (1 - count / look.n))} % of the {look.n:,} declared, which are rarer, say `other` (it needs no category), or are gaps: cells that are empty or say NA, null, ? or missing"
+                    f"{round(100 * (1 - count / look.n))} % of the {look.n:,} declared, which are rarer, {'' if name == label else 'say `other` (it needs no category), '}or are gaps: cells that are empty or say NA, null, ? or missing"
                     + (f"; is --rows the number of {self.plan.unit!r}?" if self.plan.unit is not None else "")
                 )
             least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
