@@ -248,6 +248,18 @@ def test_none_is_a_category_where_it_is_common_and_may_be_a_class():
     assert [line.split("'")[1] for line in found.gap_words] == ["belt", "hurt"]
 
 
+def test_other_may_be_a_class_and_needs_no_category():
+    """A region that is "other" was left out of the classes, and called rare where it was not."""
+    rng, n = np.random.default_rng(0), 6000
+    table = pd.DataFrame({"a": rng.choice(["x", "y", "other"], n), "y": rng.choice(["west", "other"], n)})
+    with pytest.warns(DraftWarning, match="say `other`") as told:
+        domain = prepriv.Domain.draft(table, label="y", epsilon=2.0)
+    assert domain.columns["a"].categories == ("x", "y") and domain.classes == ("other", "west")
+    assert "LEFT OUT of 'y'" not in str(told[0].message)
+    given = prepriv.Domain.draft(table, label="y", epsilon=2.0, classes=["west", "other"])
+    assert given.classes == ("other", "west")
+
+
 def test_a_few_records_are_refused_with_declared_classes_too():
     with pytest.raises(ValueError, match="to see a category"):
         plan_draft(["a", "y"], label="y", n=40, epsilon=0.5, delta=1e-6, classes=["u", "v"])

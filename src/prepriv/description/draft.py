@@ -374,7 +374,7 @@ def _declared_classes(classes: Sequence[str] | None) -> tuple[str, ...]:
             raise ValueError(
                 f"classes: a cell that says {shown(said)} is read as a gap. To make it a class, write the schema by hand"
             )
-    if len(given) < 2 or len({*given}) < len(given) or not all(map(is_name, given)):
+    if len(given) < 2 or len({*given}) < len(given) or not all(map(is_class, given)):
         raise ValueError(
             f"classes must be two or more different names, as the label spells them, such as no,yes; got {shown(classes)}"
         )
@@ -631,7 +631,8 @@ class _Drafting:
         mechanism = StabilityHistogram(
             noise_multiplier=multiplier(part), delta=part.delta, adjacency=look.adjacency
         )
-        counts = {one: count for one, count in zip(names, times) if is_name(one)}
+        can_be = is_class if name == self.plan.label else is_name
+        counts = {one: count for one, count in zip(names, times) if can_be(one)}
         seen = session.release(f"values of {part.name}", mechanism, counts)
         most = sorted(seen, key=lambda one: (-seen[one], one))[:MOST_NAMES]
         if most:
@@ -759,6 +760,11 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
 
 def is_name(name: str) -> bool:
     """Whether a cell can be a category at all: a rule for each cell by itself."""
-    if len(name) > LONGEST_NAME or name in (OTHER, MISSING) or name.lower() in SURELY_MISSING:
+    return name not in (OTHER, MISSING) and is_class(name)
+
+
+def is_class(name: str) -> bool:
+    """Whether a cell of the label can be a class: a rule for each cell by itself."""
+    if len(name) > LONGEST_NAME or name.lower() in SURELY_MISSING:
         return False
     return name.isprintable() and printable(name) == name
