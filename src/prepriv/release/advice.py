@@ -109,7 +109,11 @@ def to_do(
     if unusable:
         yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
     if found.often_cut:
-        yield "Measure it again with a larger `--error-bound` (`error_bound=` in Python) on rows that were not trained on: many errors may be cut."
+        assert found.error_bound is not None
+        yield (
+            f"Many errors may be cut: measure it again with a larger error bound, such as `--error-bound {2 * found.error_bound:.3g}` "
+            "(`error_bound=` in Python), on rows that were not trained on. That costs its ε again, and the noise grows with the bound."
+        )
     if found.unknown:
         classes = ", ".join(in_quotes(Share(name)) for name in found.unknown[:_MOST])
         yield f"Do not rely on the model to recognise {classes} before that is measured: there were too few records beside the noise."
