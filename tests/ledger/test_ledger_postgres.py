@@ -560,7 +560,7 @@ def test_a_wrong_url_is_bad_input(url, says):
 
 
 def test_a_missing_ledger_a_missing_database_and_a_missing_driver(server, url, monkeypatch):
-    with pytest.raises(LedgerUnavailable, match=r"no such ledger .* `create`"):
+    with pytest.raises(LedgerUnavailable, match=r"no such ledger .* create`"):
         Ledger.open(url)
     with pytest.raises(LedgerUnavailable, match="does not exist"):
         Ledger.open(url.replace("/postgres?", "/nowhere?"))
