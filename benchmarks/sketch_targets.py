@@ -1,4 +1,4 @@
-"""A numeric target by a sketch: R² of six made-up tables, two fits at each ε, beside least squares without privacy.
+"""A numeric target by a sketch: R² of eight made-up tables, two fits at each ε, beside least squares without privacy.
 
 python benchmarks/sketch_targets.py [--fits 2] [--epsilons 0.3,1,4]
 """
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.feature_selection import SelectKBest, f_regression
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -53,6 +53,25 @@ def tables() -> Iterator[tuple[str, prepriv.Domain, Any, Any, Any]]:
     chosen = make_pipeline(StandardScaler(), SelectKBest(f_regression, k=5), LinearRegression())
     yield "selected", prepriv.Domain.box(-3, 3, features=10, target=TARGET, n=N), seen, of_hidden, chosen
     yield "1,000 rows", five.with_n(1000), x[:1000], y[:1000], plain
+    ten = rng.uniform(-1, 1, (5 * N, 10))
+    of_one = 2 * ten[:, 7] + 0.3 * rng.normal(size=5 * N)
+    best = make_pipeline(SelectKBest(f_regression, k=1), Ridge())
+    yield "one of ten", prepriv.Domain.box(-1, 1, features=10, target=TARGET, n=5 * N), ten, of_one, best
+    codes = rng.choice(list(WORDS), 5 * N)
+    of_codes = np.array([[1, -2, 0, 2, -1, 0][WORDS.index(c)] for c in codes]) + 0.5 * ten[:, 0]
+    hot = make_pipeline(
+        make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["c"]), (StandardScaler(), ["n"])),
+        Ridge(),
+    )
+    yield (
+        "codes in no order",
+        prepriv.Domain(
+            {"c": prepriv.Categorical(list(WORDS)), "n": prepriv.Numeric(-1, 1)}, target=TARGET, n=5 * N
+        ),
+        pd.DataFrame({"c": codes, "n": ten[:, 0]}),
+        of_codes,
+        hot,
+    )
 
 
 def main() -> None:

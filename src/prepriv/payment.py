@@ -18,7 +18,7 @@ from prepriv._kinds import is_ours
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.guarantees.printed import percent
 from prepriv.sketches.signal import check_of
-from prepriv.sketches.sketch_plan import SketchPlan
+from prepriv.sketches.sketch_plan import Needs, SketchPlan
 
 
 class Access(Protocol):
@@ -421,7 +421,9 @@ class Sketch(Way):
                 f"{step.name} is fitted on rows drawn from a sketch of the raw table, so it must be the first step; put all "
                 "transformers of scikit-learn into one Pipeline or ColumnTransformer: one sketch pays for all of them"
             )
-        return SketchPlan(domain, mu, step.needs)
+        # a target is one more column: without pairs it would be drawn apart from the others
+        needs: Needs = "pairs" if domain.target is not None and step.needs == "labels" else step.needs
+        return SketchPlan(domain, mu, needs)
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
         sketch = access.sketch()

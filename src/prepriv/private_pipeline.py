@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from prepriv.columns import Numeric
+from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
 from prepriv.placed.checks import check_budget, check_domain
@@ -168,6 +168,7 @@ def reading(
     told += _by_place(before[0], domain)
     before, domain = _without_dropped(before, domain)
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
+    told += _by_order(fitted, domain)
     ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
@@ -367,6 +368,19 @@ def _by_place(first: Any, domain: Domain) -> tuple[str, ...]:
     if not found:
         return ()
     return (f"columns by place or by type are those of the domain, in its order: {'; '.join(found)}",)
+
+
+def _by_order(fitted: Fitted, domain: Domain) -> tuple[str, ...]:
+    """A sentence on categories beside a numeric target, where a sketch relates columns: it has one axis for a column."""
+    names = [
+        name for name, c in domain.columns.items() if isinstance(c, Categorical) and len(c.categories) > 2
+    ]
+    if domain.target is None or fitted.needs == "columns" or not names:
+        return ()
+    return (
+        f"if a sketch pays, {', '.join(names)} is related to the target and to other columns by the declared order of its categories alone: "
+        "declare them from the lowest target to the highest, or leave out what selects columns",
+    )
 
 
 def _opened(steps: list[Any]) -> list[Any]:

@@ -411,6 +411,12 @@ def _ordinal(e: Any, rows: Fitting) -> Compiled:
 
 
 def _target(e: Any, rows: Fitting) -> Compiled:
+    # "binary" for two classes (sklearn_labels.py), so this is a numeric target. A sketch has its correlations, along the declared order.
+    if rows.dry and e.target_type == "continuous" and any(len(k) > 4 for k in rows.kinds if k is not None):
+        raise ValueError(
+            "TargetEncoder learns the mean target of each category, and a sketch keeps only whether a numeric target rises along the declared "
+            "order of the categories: for a column of more than two write OneHotEncoder(handle_unknown='ignore')"
+        )
     per = len(e.classes_) if e.target_type_ == "multiclass" else 1
     return _probed(e, rows, [per] * len(rows.kinds))
 

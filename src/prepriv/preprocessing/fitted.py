@@ -33,6 +33,7 @@ from prepriv.preprocessing.compile_sklearn import (
     parts_made,
 )
 from prepriv.preprocessing.compiled import MOST_CELLS, CompiledMap, compiled_columns
+from prepriv.preprocessing.sklearn_labels import with_labels_declared
 from prepriv.preprocessing.sklearn_spec import spec_of
 from prepriv.preprocessing.sklearn_widths import most_columns
 from prepriv.sketches.public_numbers import PublicNumbers
@@ -154,6 +155,7 @@ class Fitted(Step):
         cls, spec: Mapping[str, Any], domain: Domain, payment: Payment | None = None, *, encoded: bool = False
     ) -> Fitted:
         """The same for a pipeline given as plain data (`sklearn_spec.spec_of`)."""
+        spec = with_labels_declared(spec, domain)
         learns = any(part.learns for part in parts_of(spec))
         step = cls(
             transformer=json.dumps(spec, sort_keys=True, allow_nan=False),
@@ -221,6 +223,10 @@ class Fitted(Step):
         if not self.made_for(domain):
             raise ValueError(
                 f"{self.name} was made for other columns: Fitted.of(pipeline, domain) with this domain"
+            )
+        if domain.target is not None and with_labels_declared(self._spec, domain) != self._spec:
+            raise ValueError(
+                f"{self.name} was made for classes: Fitted.of(pipeline, domain) with this domain, whose target is a number"
             )
 
     def made_for(self, domain: Domain) -> bool:

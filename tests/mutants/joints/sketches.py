@@ -10,9 +10,34 @@ FITTED = ("tests/preprocessing/test_fitted.py", "-k")
 OWN = ("tests/recipes/test_own_fits.py", "-k")
 SETTINGS = ("tests/recipes/test_pipeline_settings.py", "-k")
 NEAREST = ("tests/recipes/test_nearest.py", "-k")
+LABELS = ("tests/preprocessing/test_sklearn_labels.py", "-k")
 ALONE = ("tests/description/test_sketch.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a selection by a numeric target gets no pairs",
+        "our own until 26 November 2026: columns drawn apart from the target, so that it chose by chance",
+        "payment.py",
+        'if domain.target is not None and step.needs == "labels" else',
+        "if False else",
+        (*LABELS, "sees_how"),
+    ),
+    Mutant(
+        "a target encoder guesses its target type from drawn rows",
+        "a newcomer's: a numeric target in whole steps looks like many classes, and one paid fit failed",
+        "preprocessing/sklearn_labels.py",
+        'return "auto" if asked == "auto" and own != "continuous" else own',
+        "return asked",
+        (*LABELS, "type_of"),
+    ),
+    Mutant(
+        "a score of classes is taken for a numeric target",
+        "a newcomer's, of the same kind",
+        "preprocessing/sklearn_labels.py",
+        'if (score := value.get("score")) in _OF_CLASSES:',
+        'if (score := value.get("score")) is True:',
+        (*LABELS, "refused_before"),
+    ),
     Mutant(
         "counts of a sketch forget that a replaced record leaves and enters",
         "our own: the sensitivity of one adjacency for the other",
