@@ -84,6 +84,12 @@ class Drafted:
         if self.ledger is not None:
             object.__setattr__(self, "ledger", _receipt(self.ledger))
 
+    @property
+    def stated(self) -> str:
+        """SHA-256 of all that it states but its receipt. A ledger holds it beside the charge, so an edit of any part is found."""
+        said = {name: value for name, value in self.to_json().items() if name != "ledger"}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         out = {name: getattr(self, name) for name in sorted(_KEYS)}

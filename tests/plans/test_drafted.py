@@ -49,7 +49,7 @@ TABLE = pa.table({"a": X[:, 0], "b": X[:, 1], "y": LABELS})
 ROWS = TABLE.select(["a", "b"])
 DESCENT = GradientDescent(Logistic(), steps=3, learning_rate=0.5, clip_norm=1.0)
 EPSILON, DELTA = 0.8, 1e-5
-DRAFT = Drafted(0.5, 1e-6, 0.12, 2.5e-7, "replace-one", N, "0" * 64)
+DRAFT = Drafted(0.5, 1e-6, 0.1222613, 2.5e-7, "replace-one", N, "0" * 64)
 DECLARED = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, classes=["no", "yes"], label="y")
 
 
@@ -352,7 +352,7 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert asked in last
 
 
-def test_whoever_edits_a_draft_and_its_hash_is_found_out_by_the_ledger(folder):
+def test_whoever_edits_a_draft_and_its_hash_is_found_out_by_the_ledger(folder, monkeypatch):
     """The page said "as drafted, by the hash that the schema holds", which whoever edits it can compute again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -363,6 +363,10 @@ def test_whoever_edits_a_draft_and_its_hash_is_found_out_by_the_ledger(folder):
         made, columns=wider, drafts=(dataclasses.replace(made.drafts[0], content=forged),)
     )
     assert edited.as_drafted
+    with pytest.raises(ValueError, match="row 1 drafted other bounds"):
+        classifier(edited, ledger="L.db").fit(ROWS, LABELS)
+    assert len(Ledger.open("L.db").entries()) == 2  # nothing was charged
+    monkeypatch.setattr("prepriv.runs.booked.check_drafts_booked", lambda *_: None)  # of a changed library
     for where, name in ((made, "m"), (edited, "e")):
         path = classifier(where, ledger="L.db").fit(ROWS, LABELS).model_.save(name, ledger="L.db")
         wrong, unchecked = charge_problems("L.db", Model.load(path), path.read_bytes())

@@ -152,7 +152,7 @@ def test_the_claim_of_the_record_is_that_of_the_report():
 
 
 def test_a_private_draft_is_in_the_record_and_its_bounds_raise_no_question():
-    drafted = Drafted(0.5, 1e-5, 0.05, 2e-6, "replace-one", 500, "0" * 64)
+    drafted = Drafted(0.5, 1e-5, 0.1395568, 2.5e-6, "replace-one", 500, "0" * 64)
     domain = dataclasses.replace(Domain.box(0, 1, 3, [0, 1], n=500), drafts=(drafted,))
     record = record_of(domain, ())
     said = record["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]

@@ -147,11 +147,11 @@ def test_no_claim_has_no_account():
 
 
 def test_a_draft_of_the_schema_is_composed_with_what_it_may_leak():
-    drafted = Drafted(0.5, 1e-5, 0.05, 2e-6, "replace-one", 500, "0" * 64)
+    drafted = Drafted(0.5, 1e-5, 0.1395568, 2.5e-6, "replace-one", 500, "0" * 64)
     plan = plan_of(LEARNER, FILL, domain=dataclasses.replace(DOMAIN, drafts=(drafted,)))
     made = Report.of(plan, private=True)
     ((*_, event, leak),) = events_of(made)
-    assert (event.noise_multiplier, leak) == (20.0, Leak("draft of the schema", 2e-6))
+    assert (event.noise_multiplier, leak) == (1 / drafted.mu, Leak("draft of the schema", 2.5e-6))
     whole, other = made.guarantee.epsilon(DELTA), second_account(made)
     assert other.low <= whole <= other.high * (1 + 1e-4)
     without = second_account(Report.of(plan_of(LEARNER, FILL), private=True))

@@ -11,15 +11,13 @@ from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import not_recorded
 from prepriv.domain import drafted_content
-from prepriv.drafted import CHARGE, Drafted
+from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.found_hashes import found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import guesses_in_words
-from prepriv.guarantees.printed import epsilon_at
 from prepriv.ledger import Entry, Header, Ledger
 from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
@@ -27,6 +25,7 @@ from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.release.review import asked_of_weak
+from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, in_words_of
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
 _COARSER = (
@@ -362,33 +361,16 @@ def _other_measurement(page: Report, entry: Entry) -> list[str]:
 def _drafts(books: Sequence[tuple[Header, Sequence[Entry]]], model: Model) -> tuple[list[str], list[str]]:
     """What the ledgers did not pay of the drafts that a model claims beside its run, or paid for otherwise, one line each; and what they
     cannot show of them."""
-    wrong, unchecked, domain = list[str](), list[str](), model.declared.domain
-    for drafted in domain.drafts:
-        claim = of_draft(drafted, domain)
-        said = f"the private draft ({epsilon_at(claim.epsilon(drafted.delta), drafted.delta)})"
-        found = ((*book, one) for book in books for one in book[1] if _is_charge_of(one, drafted))
-        header, entries, row = next(found, (*books[0], None))
-        if row is None:
+    wrong, unchecked = list[str](), list[str]()
+    for drafted in model.declared.domain.drafts:
+        held = next((book for book in books if charge_of_draft(book[1], drafted) is not None), None)
+        if held is None:
             which = "this ledger, which" if len(books) == 1 else "these ledgers, which"
-            wrong.append(f"{said} is not in {which} can pay for what the run alone claims")
-        elif header.unit == "basic" and not _least(header, claim, drafted.delta).fits(row.cost + _SLACK):
-            wrong.append(f"row {row.sequence} booked less than {said} claims")
+            wrong.append(f"{in_words_of(drafted)} is not in {which} can pay for what the run alone claims")
         else:
-            uid = row.plan_uid
-            noted = {one.artifact for one in entries if (one.kind, one.plan_uid) == ("released", uid)}
-            if noted and noted != {drafted.content}:
-                wrong.append(f"row {row.sequence} drafted other bounds or classes than the model says it did")
-            elif not noted and drafted.content is not None:
-                unchecked.append(
-                    f"what was drafted: the ledger names no hash of it beside row {row.sequence}"
-                )
+            wrong += booked_otherwise(*held, drafted, "the model")
+            unchecked += cannot_show(held[1], drafted)
     return wrong, unchecked
-
-
-def _is_charge_of(entry: Entry, drafted: Drafted) -> bool:
-    receipt = drafted.ledger or {}
-    same = (entry.plan_uid, entry.sequence, entry.head) == tuple(receipt.get(key) for key in CHARGE)
-    return same and (entry.kind, entry.plan_hash) == ("charged", drafted.plan)
 
 
 def _of_another_claim(header: Header, charged: list[Entry], model: Model) -> list[str]:

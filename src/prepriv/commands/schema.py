@@ -141,7 +141,7 @@ def schema_init(
             came.writing = out is not None
             with contextlib.nullcontext() if out is None else paid_output(out, drafted.text):
                 _write(drafted.text(), out, as_json)
-            drafted.note(ledger)
+            drafted.note(ledger, None if as_json and out is None else drafted.text())
         _say_cost(drafted)
         return
     given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}

@@ -193,7 +193,14 @@ def ask_in_private(
     reached: Callable[[str], Any] | None = None,
 ) -> Answers:
     """Carry out a plan on a table, or on a file, whose records are read after the charge (`prepriv.runs.admit.admit`)."""
-    paid = admit(plan.look, unread_table(plan, table), ledger=ledger, session=session, reached=reached)
+    paid = admit(
+        plan.look,
+        unread_table(plan, table),
+        ledger=ledger,
+        session=session,
+        drafts=plan.domain.drafts,
+        reached=reached,
+    )
     return Answers(plan, released_answers(plan, paid.rows, plan.look.session(paid.session)), paid.receipt)
 
 

@@ -327,11 +327,23 @@ def describe_in_private(
     """
     if plan.groups is not None:
         told = admit(
-            plan.look, unread_table(plan.groups, table), ledger=ledger, session=session, reached=reached
+            plan.look,
+            unread_table(plan.groups, table),
+            ledger=ledger,
+            session=session,
+            drafts=plan.domain.drafts,
+            reached=reached,
         )
         made = _in_groups(plan, plan.groups, told.rows, plan.look.session(told.session))
         return replace(made, receipt=told.receipt)
-    paid = admit(plan.look, _unread(plan, table), ledger=ledger, session=session, reached=reached)
+    paid = admit(
+        plan.look,
+        _unread(plan, table),
+        ledger=ledger,
+        session=session,
+        drafts=plan.domain.drafts,
+        reached=reached,
+    )
     return replace(_released(plan, *paid.rows, plan.look.session(paid.session)), receipt=paid.receipt)
 
 

@@ -10,6 +10,7 @@ The names of the columns, in the header line, and their number are taken as publ
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import warnings
@@ -40,6 +41,7 @@ from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
 from prepriv.runs.admit import admit
+from prepriv.runs.booked import draft_note
 from prepriv.runs.charge import note_hash
 from prepriv.schemas.declared_file import BadSchema, written_yaml
 from prepriv.schemas.first_schema import MOST_CLASSES
@@ -207,9 +209,12 @@ class PrivateDraft:
             bool(self.plan.classes),
         )
 
-    def note(self, ledger: str | os.PathLike[str] | None) -> None:
-        """Write the hash of what was drafted beside its charge: `prepriv report --ledger` compares it. NotNoted as `note_hash`."""
-        note_hash(ledger, self.receipt, drafted_content(self.columns, self.classes, self.target))
+    def note(self, ledger: str | os.PathLike[str] | None, written: str | None = None) -> None:
+        """Write the hash of what was drafted beside its charge, with that of all that the draft states, and of its file: `prepriv report --ledger` and
+        `ledger verify` compare them. written: the text of that file. NotNoted as `note_hash`."""
+        content = drafted_content(self.columns, self.classes, self.target)
+        file = "" if written is None else hashlib.sha256(written.encode()).hexdigest()
+        note_hash(ledger, self.receipt, content, draft_note(self.drafted, file))
 
     def domain(self) -> Domain:
         """The domain; ValueError where too little was seen. What was paid stays paid."""

@@ -18,7 +18,7 @@ import narwhals.stable.v1 as nw
 from prepriv._arguments import integer
 from prepriv._rounding import CLOSE_UP, UP
 from prepriv.adjacency import Adjacency, check_adjacency
-from prepriv.guarantees.drafts import curve_of
+from prepriv.guarantees.drafts import LEAK, curve_of
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Metered, Session
@@ -30,7 +30,6 @@ from prepriv.tables.readers import BadData, lacks
 from prepriv.tables.stream import Stream, as_stream
 
 _LEAST_MU = 1e-5  # of one release, of which a part of a tenth can still be drawn
-LEAK = 0.25  # of delta, where values that nobody declared are released
 
 
 @dataclass(frozen=True)

@@ -385,6 +385,8 @@ def sketch_in_private(
     """Carry out the plan: charged, and counted by the odometer, before a cell is read. BadData where the table does not fit."""
     plan = priced.plan
     unread = PrivateTable(table, y, plan.domain, plan.n, learned=y is not None)
-    paid = admit(priced.look, unread, ledger=ledger, session=session, reached=reached)
+    paid = admit(
+        priced.look, unread, ledger=ledger, session=session, drafts=plan.domain.drafts, reached=reached
+    )
     found = release_sketch(plan, *paid.rows, priced.look.session(paid.session))
     return SketchedTable(priced, found, paid.receipt)

@@ -24,6 +24,7 @@ from prepriv._callers import callers_level
 from prepriv._rounding import UP
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
+from prepriv.drafted import Drafted
 from prepriv.evaluation.candidates import Candidate, candidates_of, domain_of
 from prepriv.evaluation.cells import predicted, row_scores, target_errors
 from prepriv.guarantees import gdp_epsilon, gdp_mu
@@ -77,6 +78,11 @@ class ChoicePlan(Priced):
     delta: float
     holdout: float
     signals: Mapping[str, float]
+
+    @property
+    def drafts(self) -> tuple[Drafted, ...]:
+        """Of the domain of all candidates."""
+        return self.chosen.domain.drafts
 
     @property
     def guarantee(self) -> Guarantee:

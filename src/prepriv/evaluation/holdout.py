@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from prepriv._arguments import number, settle
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
+from prepriv.drafted import Drafted
 from prepriv.engines.engine import Room
 from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import release
@@ -73,6 +74,11 @@ class HoldoutPlan(Priced):
     holdout: Holdout
     n: int
     coins: NDArray[np.bool_] | None = field(default=None, repr=False)
+
+    @property
+    def drafts(self) -> tuple[Drafted, ...]:
+        """Those of both parts."""
+        return self.training.drafts
 
     @property
     def periods(self) -> Periods | None:

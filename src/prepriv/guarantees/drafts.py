@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 from typing import Any, overload
 
-from prepriv._rounding import FAR_UP
+from prepriv._rounding import FAR_DOWN, FAR_UP
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted, declared_rows
 from prepriv.guarantees.families import approximate_dp, gaussian
+from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import epsilon_at, exact, up
@@ -17,6 +18,8 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FIXED = "holds only if epsilon and delta were chosen before anyone saw the draft: ask whoever ran it"
 """The premise of adaptive composition: of a claim that was chosen after seeing the draft there is none."""
+LEAK = 0.25  # of delta, where values that nobody declared are released
+_CLOSE = 1 - 1e-6  # how much less than its whole budget a draft can spend: `price` leaves 1e-9 of µ unspent
 
 
 def curve_of(mu: float, leak: float) -> TradeoffFunction:
@@ -25,13 +28,28 @@ def curve_of(mu: float, leak: float) -> TradeoffFunction:
 
 
 def of_draft(drafted: Drafted, domain: Domain) -> Guarantee:
-    """The claim of a draft of this domain, computed from its events. ValueError where it spends more than it states."""
+    """The claim of a draft of this domain, computed from its events. ValueError where it spends more than it states, or less.
+
+    A draft spends all of its ε and δ: `price` derives µ and the leak from them. So the numbers that a schema states are not believed.
+    """
+    leak, most = leak_and_mu(drafted.epsilon, drafted.delta)
     curve, mu = curve_of(drafted.mu, drafted.leak), None if drafted.leak else drafted.mu
     rows = declared_rows(drafted.source, domain.unit)
     made = Guarantee(curve, domain.adjacency, rows, mu=mu, unit=domain.unit)
     if not made.epsilon(drafted.delta) <= drafted.epsilon:
         raise ValueError("drafted: the draft spends more than the budget it states")
+    if drafted.mu < most * _CLOSE or drafted.leak < leak * FAR_DOWN:
+        raise ValueError(
+            f"drafted: a draft spends all of its budget, and ε = {exact(drafted.epsilon)} at δ = {exact(drafted.delta)} gives mu {exact(most)} and leak "
+            f"{exact(leak)}. The file states mu {exact(drafted.mu)} and leak {exact(drafted.leak)}: one of these lines was edited"
+        )
     return made
+
+
+def leak_and_mu(epsilon: float, delta: float) -> tuple[float, float]:
+    """What a budget gives a draft: the chance that a lone value is seen, and µ of all Gaussian releases together."""
+    leak = LEAK * delta
+    return leak, gdp_mu(epsilon, (delta - leak) / (1 - leak))
 
 
 def check_drafts(domain: Domain, delta: float) -> None:

@@ -99,7 +99,9 @@ class Server:
             asked = "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = ?"
             found = db.execute(asked, (self.schema,)).fetchone()
             if found is None:
-                raise LedgerUnavailable(f"{self.name}: no such ledger in this database. Check its path; `prepriv ledger create` makes a new one")
+                raise LedgerUnavailable(
+                    f"{self.name}: no such ledger in this database. Check its path; `prepriv ledger create` makes a new one"
+                )
             if not found[0]:
                 raise LedgerUnavailable(f"{self.name}: this role may not use the ledger; nothing was granted")
             yield db

@@ -160,7 +160,9 @@ def _connect(
     if path.is_dir():
         raise LedgerUnavailable(f"{path.name}: is a folder; a ledger is a file")
     if not path.is_file():
-        raise LedgerUnavailable(f"{path.name}: no such ledger file. Check its path; `prepriv ledger create` makes a new one")
+        raise LedgerUnavailable(
+            f"{path.name}: no such ledger file. Check its path; `prepriv ledger create` makes a new one"
+        )
     uri = f"{path.as_uri()}?{'immutable=1' if frozen else 'mode=rw'}"
     db = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
     stack.callback(_abandon, db)

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from prepriv.drafted import Drafted
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import notes_on
 from prepriv.periods import Periods
@@ -37,6 +38,12 @@ class Priced(abc.ABC):
     def periods(self) -> Periods | None:
         """Whose rows alone it is the price of, where it is that of some months or years (`prepriv.runs.admit`)."""
         return None
+
+    @property
+    def drafts(self) -> tuple[Drafted, ...]:
+        """The private drafts of its domain, where it has one: the ledger that it is charged to may hold them (`prepriv.runs.booked`)."""
+        domain = getattr(self, "domain", None)
+        return () if domain is None else domain.drafts
 
     @property
     @abc.abstractmethod

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from prepriv._callers import callers_level
+from prepriv.drafted import Drafted
 from prepriv.engines.engine import Room
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.notes import PrivacyWarning
@@ -71,6 +72,7 @@ def admit(
     ledger: str | os.PathLike[str] | None = None,
     session: Session | None = None,
     counted: bool = True,
+    drafts: Sequence[Drafted] = (),
     reached: Callable[[str], Any] | None = None,
 ) -> Admitted[_T]:
     """Do everything that must happen before a cell of private rows is read, in this order; then read them.
@@ -100,6 +102,8 @@ def admit(
         Where noise comes from; by default the operating system, or nowhere for a plan without privacy.
     counted : bool
         False where the rows are public or made up, or counted already.
+    drafts : sequence of Drafted
+        Of the domain, where the plan has none: the ledger is not charged if it holds such a draft and booked it otherwise.
     reached : callable, optional
         Told "charging", "charged" and "reading" when it comes to that.
     """
@@ -129,7 +133,7 @@ def admit(
             odometer.announce(plan, charged=ledger is not None)
         if ledger is not None:
             tell(CHARGING)
-            receipt = charge(ledger, plan)
+            receipt = charge(ledger, plan, drafts or plan.drafts)
             tell(CHARGED)
         if counted:
             odometer.record(plan, session.private, receipt)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prepriv._arguments import shown
 from prepriv._rounding import UP
+from prepriv.drafted import Drafted
 from prepriv.plans.priced import Priced
 
 
@@ -35,18 +36,20 @@ class LedgerSetting:
         owner.__dict__["ledger"] = value
 
 
-def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
+def charge(path: str | os.PathLike[str], plan: Priced, drafts: Sequence[Drafted] = ()) -> dict[str, Any]:
     """Charge the plan, see that the charge is there for this very plan, and return what the artifact carries.
 
     What `plan.what` says stands in the ledger, a note (`prepriv.ledger.Noted`) in front of it, with the conditions and remarks
     of the claim.
     The receipt: "plan_uid", "sequence" and "head" of the ledger, by which `verify` sees one that was rolled back; and what a reader
     of the artifact asks: "dataset", its declared name, "cap", and "total", all that was charged up to and with this charge.
-    Raises ValueError for a plan without privacy, another adjacency or other units, else a LedgerError (ledger/errors.py):
+    drafts: of the domain. Those whose charge this ledger holds have to be as it holds them, so an edited cost ends here.
+    Raises ValueError for a plan without privacy, another adjacency or other units, or an edited draft, else a LedgerError (ledger/errors.py):
     then the private rows must not be read.
     """
     from prepriv.ledger import Ledger, LedgerError, Noted, condition_note
     from prepriv.ledger.currency import amount_in_words, cap_in_amounts
+    from prepriv.runs.booked import check_drafts_booked
 
     if plan.guarantee is None:
         raise ValueError("ledger: a run without privacy cannot be charged")
@@ -57,6 +60,7 @@ def charge(path: str | os.PathLike[str], plan: Priced) -> dict[str, Any]:
         raise ValueError(
             f"ledger: it counts {book.header.unit!r}, and this claim has no single mu: charge it to a ledger of epsilon and delta"
         )
+    check_drafts_booked(book, drafts)
     made = book.charge(
         uid,
         plan.hash,

@@ -52,8 +52,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a warning made an error after the charge",
         "our own: a charge without a model",
         "runs/admit.py",
-        "        say_weak(plan.guarantee)\n        if counted and session.private:\n            odometer.announce(plan, charged=ledger is not None)\n        if ledger is not None:\n            tell(CHARGING)\n            receipt = charge(ledger, plan)\n            tell(CHARGED)\n",
-        "        if ledger is not None:\n            tell(CHARGING)\n            receipt = charge(ledger, plan)\n            tell(CHARGED)\n        say_weak(plan.guarantee)\n        if counted and session.private:\n            odometer.announce(plan, charged=ledger is not None)\n",
+        "        say_weak(plan.guarantee)\n        if counted and session.private:\n            odometer.announce(plan, charged=ledger is not None)\n        if ledger is not None:\n            tell(CHARGING)\n            receipt = charge(ledger, plan, drafts or plan.drafts)\n            tell(CHARGED)\n",
+        "        if ledger is not None:\n            tell(CHARGING)\n            receipt = charge(ledger, plan, drafts or plan.drafts)\n            tell(CHARGED)\n        say_weak(plan.guarantee)\n        if counted and session.private:\n            odometer.announce(plan, charged=ledger is not None)\n",
         (*ADMIT, "made_an_error"),
     ),
     Mutant(

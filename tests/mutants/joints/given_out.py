@@ -5,6 +5,8 @@ from __future__ import annotations
 from mutant import Mutant
 
 FILES, DRAFTS = "tests/commands/test_report_ledger.py", "tests/plans/test_drafted.py"
+EDITED = "tests/commands/test_edited_drafts.py"
+BELIEVED = "what a schema states of its own draft is believed"
 CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -143,5 +145,53 @@ MUTANTS: tuple[Mutant, ...] = (
         "        *_other_caps(place, others),\n",
         "",
         (FILES, "-k", "no_cap_stands_for_all"),
+    ),
+    Mutant(
+        "the cost of a draft is what its schema states",
+        BELIEVED,
+        "guarantees/drafts.py",
+        "    if drafted.mu < most * _CLOSE or drafted.leak < leak * FAR_DOWN:\n",
+        "    if False:\n",
+        (EDITED, "-k", "spends"),
+    ),
+    Mutant(
+        "a run is charged beside a draft that its ledger booked otherwise",
+        BELIEVED,
+        "runs/charge.py",
+        "    check_drafts_booked(book, drafts)\n",
+        "",
+        (EDITED, "-k", "pays_for_no_run"),
+    ),
+    Mutant(
+        "only training looks whether its draft was edited",
+        BELIEVED,
+        "runs/admit.py",
+        "charge(ledger, plan, drafts or plan.drafts)",
+        "charge(ledger, plan, plan.drafts)",
+        (EDITED, "-k", "beside_an_edited_draft"),
+    ),
+    Mutant(
+        "a draft that claims less than its row booked is paid for",
+        BELIEVED,
+        "runs/booked.py",
+        "    if cost.main > least.main + least.main // _SAME + _SLACK or cost.delta > least.delta + _SLACK:\n",
+        "    if False:\n",
+        (EDITED, "-k", "earlier_version"),
+    ),
+    Mutant(
+        "the rows of a draft are what its schema states",
+        BELIEVED,
+        "runs/booked.py",
+        "if stated and drafted.stated not in stated and not wrong:",
+        "if False:",
+        (EDITED, "-k", "pays_for_no_run"),
+    ),
+    Mutant(
+        "a draft is booked without the hash of what it states",
+        BELIEVED,
+        "description/draft.py",
+        "note_hash(ledger, self.receipt, content, draft_note(self.drafted, file))",
+        "note_hash(ledger, self.receipt, content)",
+        (EDITED, "-k", "pays_for_no_run"),
     ),
 )

@@ -149,8 +149,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a draft that another ledger paid for",
         "a ledger that booked the run alone, for run and draft",
         "commands/charged.py",
-        "        if row is None:\n",
-        "        if False:\n",
+        "        if held is None:\n",
+        "        if held is None:\n            continue\n        if held is None:\n",
         ("tests/plans/test_drafted.py", "-k", "pays_for_the_draft"),
     ),
     Mutant(
@@ -228,7 +228,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "nobody compares what was drafted with the ledger",
         "a receipt that is in the chain, of whatever was drafted",
-        "commands/charged.py",
+        "runs/booked.py",
         "if noted and noted != {drafted.content}:",
         "if False:",
         ("tests/plans/test_drafted.py", "-k", "edits_a_draft_and_its_hash"),
