@@ -354,7 +354,7 @@ def test_a_key_stands_beside_each_prediction_where_it_is_asked_for(folder, capsy
     assert (
         run(["predict", "run/model", "keyed.csv", "--out", "p.csv"]) == 2
     )  # one of its columns is not written by predict
-    capsys.readouterr()
+    assert "--keep" in capsys.readouterr().err
     assert run([*made, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["key"][:2] == ["k0", "k1"]
     assert run(["predict", "run/model", "keyed.csv", "--keep", "kye"]) == 2
@@ -373,7 +373,26 @@ def test_cells_that_the_model_cannot_read_are_named_beside_the_predictions(folde
     table.to_csv("odd.csv", index=False)
     assert run(["predict", "run/model", "odd.csv"]) == 0
     told = capsys.readouterr().err
-    assert "'age'" in told and "--no-labels" in told
+    assert "'age'" in told and "--no-labels" in told and "prepriv.validate(" in told
+
+
+def test_numbers_outside_their_bounds_are_counted_beside_the_predictions(folder, capsys):
+    """200 of 200 heights in cm where the schema declares metres were cut without a word, and 38 predictions changed."""
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    table = pd.read_csv("t.csv").fillna({"age": 50.0})
+    n = len(table)
+    capsys.readouterr()
+    for changed, loud in ((n, True), (n // 4, True), (2, False)):
+        odd = table.copy()
+        odd.loc[: changed - 1, "age"] = 9999.0
+        odd.to_csv("odd.csv", index=False)
+        assert run(["predict", "run/model", "odd.csv"]) == 0
+        told = capsys.readouterr().err
+        assert f"{changed:,} of {n:,} in 'age'" in told and ("WARNING" in told) == loud
+        assert "in 'job'" in told  # other kinds are said as well
+    assert run(["predict", "run/model", "t.csv", "--out", "p.csv"]) == 0
+    told = capsys.readouterr().err
+    assert "1 of 585" in told and "WARNING" not in told and "private rows" in told
 
 
 def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):

@@ -47,6 +47,7 @@ _ANSWERS = "{path} holds answers (`prepriv ask`) and not a model. `prepriv ledge
 
 
 _MOST_ODD = 5  # columns that are named
+_MANY_CUT = 0.2  # of a column's numbers: above it, more than noise in a drafted bound
 
 
 def predict(
@@ -95,6 +96,11 @@ def predict(
     _check_kept(kept, data, released)
     rows = read_table(data, list(dict.fromkeys([*released.domain.columns, *kept])) or None)
     _say_odd_cells(rows, data, released)
+    if released.private and out is not None:
+        say(
+            "The claim of the model does not cover predictions of private rows: they say something about each row. Keep them where the rows are kept.",
+            err=True,
+        )
     beside = [[_text_of_cell(cell) for cell in rows[name].to_pylist()] for name in kept]
     if released.domain.target is not None:
         with private_data_open():
@@ -126,20 +132,48 @@ def predict(
 
 
 def _say_odd_cells(rows: Any, data: Path, model: Model) -> None:
-    """On standard error, for whoever has these rows: how many cells say nothing that the model reads, by column."""
+    """On standard error, for whoever has these rows: how many cells are not read as they stand, by column."""
     if not model.domain.columns:
         return
     with private_data_open():
         found = counted_columns(rows.select(list(model.domain.columns)), model.domain)
-    odd = [(c.name, c.faults[1] + c.faults[3]) for c in found if c.faults[1] + c.faults[3]]
+    odd = [f"{c.faults[1] + c.faults[3]:,} in {c.name!r}" for c in found if c.faults[1] + c.faults[3]]
     if odd:
-        listed = ", ".join(f"{count:,} in {name!r}" for name, count in odd[:_MOST_ODD])
-        more = f" and {len(odd) - _MOST_ODD:,} more columns" if len(odd) > _MOST_ODD else ""
         say(
-            f"cells that are not as declared are read as missing or as other: {listed}{more}. `prepriv validate {data} --schema S.yaml --no-labels` "
-            "lists them by kind",
+            f"cells that are not as declared are read as missing or as other: {_most_odd(odd)}. {_by_kind(data)}",
             err=True,
         )
+    cut = [(c, c.faults[2], rows.num_rows - c.faults[0] - c.faults[1]) for c in found if c.faults[2]]
+    for many in (True, False):
+        some = [
+            f"{count:,} of {whole:,} in {c.name!r} ({c.declared})"
+            for c, count, whole in cut
+            if (count > _MANY_CUT * whole) == many
+        ]
+        if some and many:
+            say(
+                f"WARNING: numbers outside their declared bounds are read as the nearest bound: {_most_odd(some)}. Are they in the unit that "
+                "the bounds are in? Predictions for such rows are not to be relied on",
+                err=True,
+            )
+        elif some:
+            say(
+                f"numbers outside their declared bounds are read as the nearest bound: {_most_odd(some)}",
+                err=True,
+            )
+
+
+def _most_odd(odd: Sequence[str]) -> str:
+    more = f" and {len(odd) - _MOST_ODD:,} more columns" if len(odd) > _MOST_ODD else ""
+    return f"{', '.join(odd[:_MOST_ODD])}{more}"
+
+
+def _by_kind(data: Path) -> str:
+    """What lists odd cells, for a model of a schema file and for one that was made in Python."""
+    return (
+        f"`prepriv validate {data} --schema S.yaml --no-labels`, or `prepriv.validate(model.domain, rows)` in Python, "
+        "lists them by kind"
+    )
 
 
 def _check_kept(kept: Sequence[str], data: Path, model: Model) -> None:
@@ -191,19 +225,32 @@ def _check_predictions(out: Path, read: Iterable[Path], kept: Sequence[str]) -> 
     if any(path.exists() and os.path.samefile(out, path) for path in read):
         raise Stop(f"{out} is read itself and is not overwritten; choose another --out")
     if out.stat().st_size and not _are_predictions(out, kept):
+        others = [name for name in _header_of(out)[1:] if name not in kept and not _OF_CLASS.fullmatch(name)]
+        if _header_of(out)[:1] == ["prediction"] and others:
+            raise Stop(
+                f"{out} holds predictions and other columns ({', '.join(others[:_MOST_ODD])}), as --keep writes them, and is not overwritten: "
+                "keep the same columns again, or choose another --out"
+            )
         raise Stop(
             f"{out} holds something other than predictions and is not overwritten; choose another --out"
         )
 
 
+_OF_CLASS = re.compile(r"p\(.*\)")
+
+
 def _are_predictions(path: Path, kept: Sequence[str]) -> bool:
     """Whether its header is one that `predict` writes with these columns kept, and no other."""
+    names = _header_of(path)
+    return names[:1] == ["prediction"] and all(
+        name in kept or _OF_CLASS.fullmatch(name) for name in names[1:]
+    )
+
+
+def _header_of(path: Path) -> list[str]:
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         line = file.readline(2**16).replace("\0", "?")
-    names = next(csv.reader([line]), [])
-    return names[:1] == ["prediction"] and all(
-        name in kept or re.fullmatch(r"p\(.*\)", name) for name in names[1:]
-    )
+    return next(csv.reader([line]), [])
 
 
 def _write_csv(file: Any, header: list[str], lines: Any) -> None:
