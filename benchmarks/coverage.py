@@ -63,7 +63,7 @@ counts. Where an interval is printed in most repetitions, only these count. Wher
 **Evaluations.** People are drawn again in each repetition, and an interval covers where it holds the figure of all of them.
 There are 2, 3, 10 and 100 classes (0: a number), 50 to 100,000 rows, ε from 0.1 to 10 at δ = 1e-5, and both adjacencies. Under
 add-or-remove-one a quarter more rows are declared than are there. "Good" has equal classes and recall 95 %, "perfect" recall
-100 %, and "skewed" rare classes and recall 98 to 50 %. In "empty" a fifth of the units have no row.
+100 %, and "skewed" rare classes and recall 98 to 50 %. In "empty" a fifth of the rows have no label.
 
 **Descriptions, single questions and bands.** The rows stay, and an interval covers where it holds the number without noise.
 
@@ -142,7 +142,7 @@ class Exact(Drawn):
 
 def voters(classes: int, people: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """The cells of a population: "good": equal classes, recall 95 %; "skewed": rare classes, recall 98 to 50 %; "perfect";
-    "empty": good, a fifth of the units without rows."""
+    "empty": good, a fifth of the rows without a label."""
     weights = np.ones(classes) if people != "skewed" else 1 / np.arange(1, classes + 1)
     recall = {"skewed": np.linspace(0.98, 0.5, classes), "perfect": np.ones(classes)}.get(people)
     y = rng.choice(classes, POPULATION, p=weights / weights.sum())
@@ -158,22 +158,31 @@ def voters(classes: int, people: str, rng: np.random.Generator) -> dict[str, np.
     }
     if people == "empty":
         without = rng.random(POPULATION) < 0.2
-        for name, blank in (("accuracy", 0.0), ("confusion", -1), ("scores", -1), ("log_loss", 1.0)):
+        for name, blank in (("accuracy", np.nan), ("confusion", -1), ("scores", -1), ("log_loss", np.nan)):
             of[name] = np.where(without, blank, of[name])
     return of
 
 
 def payers(people: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """The cells of a population with a target: "good" predictions, "poor" ones, "cut": most errors beyond the bound."""
+    """The cells of a population with a target: "good" predictions, "poor" ones, "cut": most errors beyond the bound, "empty": good, a
+    fifth of the rows without a number."""
     w = np.clip(rng.normal(-0.6, 0.3, POPULATION), -1, 1)
-    spread = {"good": 0.1, "poor": 0.3, "cut": 1.5}[people]
+    spread = {"good": 0.1, "poor": 0.3, "cut": 1.5, "empty": 0.1}[people]
     off = rng.normal(0.02, spread, POPULATION) / 2 / 0.25
-    return {
+    of = {
         "absolute_error": np.minimum(np.abs(off), 1.0),
         "squared_error": np.minimum(off * off, 1.0),
         "target": (w + 1) / 2,
         "residuals": np.clip(((off + 1) * 10).astype(int), 0, 19),
     }
+    if people == "empty":
+        without = rng.random(POPULATION) < 0.2
+        of = {
+            name: np.where(without, -1 if name == "residuals" else np.nan, cells)
+            for name, cells in of.items()
+        }
+        of["residuals"] = of["residuals"].astype(int)
+    return of
 
 
 def evaluations(
@@ -460,7 +469,7 @@ PARTS: dict[str, Callable[..., None]] = {
 
 
 PEOPLE = (("good", "all"), ("perfect", "confusion"), ("skewed", "confusion"), ("empty", "all"))
-TARGETS = (("good", "targets"), ("poor", "r2"), ("cut", "targets"))
+TARGETS = (("good", "targets"), ("poor", "r2"), ("cut", "targets"), ("empty", "targets"))
 
 
 def grid() -> list[Setting]:
@@ -473,8 +482,6 @@ def grid() -> list[Setting]:
         ):
             kinds = PEOPLE if classes else TARGETS
             people, measures = kinds[(i + j + k) % len(kinds)]
-            if people == "empty" and adjacency != "replace-one":
-                people = "good"  # a unit without rows is none there
             options = {"people": people, "classes": classes, "n": n, "measures": measures}
             out.append(Setting("evaluate", options | both))
         for j, (n, share) in enumerate(((100_000, 0.02), (5000, 0.3), (500, 0.5))):

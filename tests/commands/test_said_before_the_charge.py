@@ -57,10 +57,10 @@ def test_a_score_that_will_be_wide_or_refused_is_said_with_its_half(folder, caps
     said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "m")
     pd.DataFrame({"x": np.linspace(0, 1, 600), "y": ["no", "yes"] * 300}).to_csv("q.csv", index=False)
     asked = ["evaluate", "m", "q.csv", "--rows", "600", "--delta", "1e-6", "--epsilon"]
-    told = said(capsys, *asked, "0.05")
+    told = said(capsys, *asked, "0.06")
     warned = told[told.index("WARNING: 600 rows are few") :]
     assert warned.index("Nothing is charged before this line") < warned.index("too few rows")
-    noise = plan_evaluation(BOX, n=600, epsilon=0.05, delta=1e-6).noise
+    noise = plan_evaluation(BOX, n=600, epsilon=0.06, delta=1e-6).noise
     half = (
         100 * 1.96 * noise / math.sqrt(2) / 600
     )  # of hits over a public n: half of the noise of a pair cancels

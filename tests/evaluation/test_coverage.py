@@ -127,7 +127,10 @@ def test_an_interval_of_r2_does_not_rest_on_a_declared_number_of_rows():
         plan = plan_evaluation(domain, n=n, epsilon=50.0, measures="r2")
         off = np.minimum(np.abs(target - 0.5) / 0.25, 1.0)
         shares = {"squared_error": error**2, "target": target, "squared_error_of_mean": off**2}
-        counts = {name: np.array([v.sum(), (1 - v).sum()]) for name, v in shares.items()}
+        counts = {
+            name: np.array([v.sum(), (1 - v).sum(), n - len(v) if adjacency == BOTH[0] else 0.0])
+            for name, v in shares.items()
+        }
         figure = PrivateEvaluation(plan, counts, False)["R2"]
         return figure.high - figure.low
 
@@ -147,7 +150,7 @@ def test_an_interval_of_r2_covers_where_few_errors_are_large(n, expected):
     truth, held = 1 - share * 3 / 2, 0
 
     def pair(total):
-        return np.array([total, n - total]) + rng.normal(0, plan.noise, 2)
+        return np.array([total, n - total, 0.0]) + rng.normal(0, plan.noise, 3)
 
     for _ in range(draws):
         counts = {

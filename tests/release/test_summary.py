@@ -25,6 +25,7 @@ from prepriv import (
 from prepriv import preprocessing as pre
 from prepriv.adjacency import ADJACENCIES
 from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.evaluation.figures import TABLES
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
@@ -49,7 +50,10 @@ def plan_of(domain=DOMAIN, **options):
 def measured(counts, measures=("accuracy", "confusion"), by=None, domain=DOMAIN, **options):
     """A private evaluation whose noisy counts are these."""
     made = plan_evaluation(domain, n=4000, epsilon=1.0, measures=measures, by=by, **options)
-    return PrivateEvaluation(made, {k: np.array(v, dtype=float) for k, v in counts.items()}, True)
+    held = {k: np.array(v, dtype=float) for k, v in counts.items()}
+    for name in {*held} - {*TABLES}:  # of two counts: all rows have a label
+        held[name] = np.insert(held[name], 2, 0.0, axis=-1)
+    return PrivateEvaluation(made, held, True)
 
 
 def test_accuracy_that_is_the_commonest_class_is_said_to_be_worth_nothing():
@@ -126,7 +130,7 @@ def test_what_was_measured_is_named_where_it_does_not_say_how_good_it_is():
     assert all("scores" in one and "confusion" in one for one in said) and "--holdout" not in " ".join(said)
     number = Domain.box(0, 1, 2, target=Numeric(0, 2), n=4000)
     of = plan_evaluation(number, n=4000, epsilon=1.0, measures="r2")
-    made = PrivateEvaluation(of, {name: np.array([1000.0, 3000.0]) for name in of.releases}, True)
+    made = PrivateEvaluation(of, {name: np.array([1000.0, 3000.0, 0.0]) for name in of.releases}, True)
     if not made.quality.known:
         assert "r2" in " ".join(made.quality.good())
 

@@ -345,11 +345,11 @@ def score_in_words(plan: Plan, share: float) -> str:
     rows = max(round(number("holdout", share, above=0.0, below=1.0) * plan.n), 1)
     counted = f"{rows:,} {'records' if plan.domain.unit is None else 'units'}"
     made = plan_evaluation(plan.domain, n=rows, epsilon=plan.epsilon, delta=plan.delta)
-    half = np.full(2, rows / 2)
+    half = np.array([rows / 2, rows / 2, 0.0])
     found = (
         share_of_n("", half, rows, made.noise)
         if n_is_public(plan.domain.adjacency)
-        else share_in("", half[:1], half[1:], made.noise)
+        else share_in("", half[:1], half[1:2], made.noise)
     )
     off = math.inf if found.low is None or found.high is None else (found.high - found.low) / 2
     if off >= _NOTHING_KNOWN:

@@ -28,10 +28,9 @@ RowEntries = dict[str, NDArray[Any]]
 """For each release of a plan one entry a row, (n,).
 
 accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, predicted). scores: its cell (bin, hit).
-log_loss: as a share of LOSS_BOUND. A label that is not a declared class has cell -1, counts as wrong and has the largest
-loss. Of a number: absolute_error, squared_error: as a share of the largest that counts; target: where it is
-between the bounds; residuals: bin of its target less its prediction. What
-is not a number has the largest error, is in the middle, and in no bin. GROUP: of a plan with groups, the one that the row is in.
+log_loss: as a share of LOSS_BOUND. Of a number: absolute_error, squared_error: as a share of the largest that counts; target: where it is
+between the bounds; residuals: bin of its target less its prediction. A row whose label is not a declared class, or not a number, has cell
+-1 and the share NaN: it is counted as such, and no figure is about it. GROUP: of a plan with groups, the one that the row is in.
 """
 GROUP_CELLS = "group"
 
@@ -74,10 +73,11 @@ def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray
             target = plan.domain.target
             off = target_errors(scores, targets, target) / plan.error_share
             cut = np.where(off <= 1.0, off, 1.0)  # NaN: the largest
+            has = targets >= 0
             return {
-                "absolute_error": cut,
-                "squared_error": cut * cut,
-                "target": _share((decoded(targets) + 1) / 2, target),
+                "absolute_error": np.where(has, cut, np.nan),
+                "squared_error": np.where(has, cut * cut, np.nan),
+                "target": np.where(has, _share((decoded(targets) + 1) / 2, target), np.nan),
                 "residuals": _bins(residuals(scores, targets, target) / plan.error_share, plan.edges),
             }
         p = _probabilities(model, scores, norms)
@@ -166,10 +166,10 @@ def _cells(
     place = np.searchsorted(np.asarray(edges), score, side="right")
     loss = -np.log(np.take_along_axis(p, np.maximum(y, 0)[:, None], axis=1)[:, 0])
     return {
-        "accuracy": np.where(known & right, 1.0, 0.0),
+        "accuracy": np.where(known, right.astype(np.float64), np.nan),
         "confusion": np.where(known, y * classes + predicted, -1),
         "scores": np.where(known, 2 * place + hit, -1),
         "log_loss": np.where(
-            known & (loss <= LOSS_BOUND), np.maximum(loss, 0.0) / LOSS_BOUND, 1.0
-        ),  # NaN too
+            known, np.where(loss <= LOSS_BOUND, np.maximum(loss, 0.0) / LOSS_BOUND, 1.0), np.nan
+        ),  # of a probability that is NaN: the largest
     }

@@ -75,7 +75,7 @@ def _average(plan: EvaluationPlan, release: str) -> Floats:
         return np.full((bins, 2), n / 2 / bins)
     if release == "residuals":
         return np.full(bins, n / bins)
-    return np.full(2, n / 2)
+    return np.array([n / 2, n / 2, 0.0])
 
 
 def _listed(names: list[str]) -> str:

@@ -16,13 +16,15 @@ from prepriv.evaluation import intervals
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan
 from prepriv.evaluation.intervals import Figure
 
+TABLES = ("confusion", "scores", "residuals")  # of rows with a label alone
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measured:
     """Noisy counts of some rows, and all that is computed of them for nothing.
 
     counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any
-    other (2,). noise: the standard deviation of that of one count. known: whether the plan's number of rows is theirs. mean: of all targets,
+    other (3,): its sum, what is left of one for each row, rows without a label. noise: the standard deviation of that of one count. known: whether the plan's number of rows is theirs. mean: of all targets,
     where these are the rows of one group; None: that of these rows.
     """
 
@@ -42,6 +44,17 @@ class Measured:
 
     def __getitem__(self, name: str) -> Figure:
         return self.figures[name]
+
+    @cached_property
+    def labelled(self) -> tuple[float, float]:
+        """(the noisy number of rows that have a declared label, the deviation of its noise), by the release of the fewest cells."""
+        name = min(self.counts, key=lambda one: (one in TABLES, self.counts[one].size))
+        counts = self.counts[name]
+        if name in TABLES:
+            return float(counts.sum()), self.noise * math.sqrt(counts.size)
+        if not self.known:
+            return float(counts[:2].sum()), self.noise * math.sqrt(2)
+        return float(counts[:2].sum() - 2 * (counts.sum() - self.plan.n) / 3), self.noise * math.sqrt(2 / 3)
 
     @property
     def confusion(self) -> Floats:
@@ -87,7 +100,7 @@ class Measured:
         plan, counts = self.plan, self.counts[release]
         if self.known:
             return intervals.share_of_n(name, counts, plan.n, self.noise)
-        return intervals.share(name, counts[:1], counts[1:], self.noise)
+        return intervals.share(name, counts[:1], counts[1:2], self.noise)
 
     def _accuracy(self) -> list[Figure]:
         return [self._pair("accuracy", "accuracy")]
@@ -110,8 +123,7 @@ class Measured:
         error, target, baseline = (
             self._pair(name, name) for name in ("squared_error", "target", ERROR_OF_MEAN)
         )
-        # The declared number is not that of the rows where theirs is private.
-        rows = self.plan.n if self.known else max(1.0, float(self.counts["squared_error"].sum()))
+        rows = max(1.0, self.labelled[0])
         return [
             intervals.determination("R2", error, baseline, self.mean or target, self.plan.error_share, rows)
         ]
@@ -152,12 +164,12 @@ class Measured:
 
 
 def mean_of_all(plan: EvaluationPlan, released: Floats) -> Figure:
-    """Mean place of all targets between their bounds, from the noisy pairs that were released: (2,), of groups (groups, 2)."""
+    """Mean place of all targets between their bounds, from the noisy sums that were released: (3,), of groups (groups, 3)."""
     groups = max(1, len(plan.groups))
-    pair, noise = released.reshape(groups, 2).sum(axis=0), plan.noise * math.sqrt(groups)
+    sums, noise = released.reshape(groups, 3).sum(axis=0), plan.noise * math.sqrt(groups)
     if n_is_public(plan.domain.adjacency):
-        return intervals.share_of_n("mean", pair, plan.n, noise)
-    return intervals.share("mean", pair[:1], pair[1:], noise)
+        return intervals.share_of_n("mean", sums, plan.n, noise)
+    return intervals.share("mean", sums[:1], sums[1:2], noise)
 
 
 def mean_place(plan: EvaluationPlan, released: Floats) -> float:

@@ -93,13 +93,20 @@ def mean_of(name: str, counts: Floats, values: Floats, noise: float) -> Figure:
     )
 
 
-def share_of_n(name: str, pair: Floats, n: int, noise: float) -> Figure:
-    """The same as `share` of a pair of counts that add up to a public n: half of the noise cancels.
+def share_of_n(name: str, counts: Floats, n: int, noise: float) -> Figure:
+    """The same as `share` of (hits, misses, neither) that add up to a public n: the part of the noise that breaks the sum is taken out.
 
     For a mean of numbers in [0, 1] (`mechanisms.split`), t (1 - t) is the largest variance they can have.
     """
-    hits = float(pair[0] - pair[1] + n) / 2
-    return figure(name, lambda t: hits - n * t, lambda t: noise**2 / 2, lambda t: n * t * (1 - t))
+    hits, misses, neither = (float(x) for x in counts - (counts.sum() - n) / 3)
+    if n - neither < FEWEST * noise * math.sqrt(2 / 3):
+        return Figure(name)
+    return figure(
+        name,
+        lambda t: (1 - t) * hits - t * misses,
+        lambda t: noise**2 * ((1 - t) ** 2 + t**2 - (1 - 2 * t) ** 2 / 3),
+        lambda t: (hits + misses) * t * (1 - t),
+    )
 
 
 def area(name: str, positive: Floats, negative: Floats, noise: float) -> Figure:

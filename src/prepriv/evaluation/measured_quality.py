@@ -15,17 +15,9 @@ from prepriv.evaluation.groups import Group
 from prepriv.evaluation.intervals import Figure
 from prepriv.release.quality import RARE_BESIDE, Quality, Share
 
-_ADD_UP = (
-    "confusion",
-    "accuracy",
-    "scores",
-    "log_loss",
-    "residuals",
-    "absolute_error",
-    "squared_error",
-)  # to the number of rows
 _MOST_TOLD = 6  # differences between groups that are told in the summary
-_FEWER, _SURELY = 0.75, 3.0  # of the declared rows; deviations of noise
+_FEWER, _NAMED = 0.75, 0.995  # of the declared rows
+_SURELY = 3.0  # deviations of noise
 
 if TYPE_CHECKING:
     from prepriv.evaluation.result import PrivateEvaluation  # which imports this
@@ -37,7 +29,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
     counted = "records" if plan.domain.unit is None else "units"
     apart = " that were set aside" if made.whole is not None else ""
     noise = ", with noise that protects them" if made.private else ""
-    where = f"{plan.n:,} {counted}{apart}{noise}"
+    where = f"{plan.n:,} {counted}{apart}{_of_which(rows)}{noise}"
     if plan.domain.target is not None:
         error, r2 = (made.figures.get(name) for name in ("root mean squared error", "R2"))
         off, mean, ends = None if error is None else error.value, None, None
@@ -96,23 +88,30 @@ def _apart(rows: Measured) -> str | None:
     return None
 
 
+def _of_which(rows: Measured) -> str:
+    """How many rows the figures are about, where some have no declared label beyond what noise explains: of what was released alone."""
+    labelled, noise = rows.labelled
+    n, label = rows.plan.n, "number" if rows.plan.domain.target is not None else "class"
+    if labelled + _SURELY * noise >= _NAMED * n:
+        return ""
+    return f", of which about {max(labelled, 0.0):,.0f} have a declared {label} as their label"
+
+
 def _fewer(made: PrivateEvaluation) -> str | None:
-    """The sentence on noisy counts that add up to far fewer rows than were declared: of what was released alone."""
-    plan, rows = made.plan, made.all_rows
-    name = next((m for m in _ADD_UP if m in rows.counts), None)
-    if name is None:
+    """The sentence on labels of far fewer rows than were declared: of what was released alone."""
+    plan, (labelled, noise) = made.plan, made.all_rows.labelled
+    if labelled + _SURELY * noise >= _FEWER * plan.n:
         return None
-    counts = rows.counts[name]
-    total = max(float(counts.sum()), 0.0)
-    if total + _SURELY * rows.noise * math.sqrt(counts.size) >= _FEWER * plan.n:
-        return None
-    unit = plan.domain.unit
+    unit, kind = plan.domain.unit, "number" if plan.domain.target is not None else "class"
     asked = (
-        "are all labels declared classes?"
+        "are labels written as the schema declares them?"
         if unit is None
         else f"is --rows the number of `{printable(unit)}`?"
     )
-    return f"WARNING: the noisy counts add up to about {total:,.0f}, far fewer than the {plan.n:,} declared: {asked} If not, the numbers below are wrong."
+    return (
+        f"WARNING: only about {max(labelled, 0.0):,.0f} of the {plan.n:,} declared have a declared {kind} as their label: {asked} "
+        "The numbers below are about those alone."
+    )
 
 
 def commonest(rows: Measured) -> Share | None:

@@ -34,7 +34,7 @@ from prepriv.runs.charge import check_charged, released
 class PrivateEvaluation:
     """Noisy counts of one evaluation, and all that is computed of them for nothing.
 
-    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (2,);
+    counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (3,), as `Measured`;
     of a plan with groups those of each of them, (groups, ...). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
     this together, where coins set the test rows aside (holdout.py). weighed: whether the model weighs classes, which decides what is
     advised where it is printed.

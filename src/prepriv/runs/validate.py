@@ -108,6 +108,24 @@ class Validation:
             for word, count in c.words
         )
 
+    @property
+    def label_words(self) -> tuple[str, ...]:
+        """What becomes of rows without a label: sentences."""
+        if self.labels is None:
+            return ()
+        if self.labels.counts and not any(count for _, count in self.labels.counts):
+            return (
+                f"NOT ONE label is a declared class (found: {self.labels.found}): a model would be trained on noise alone",
+            )
+        missing, unread, _, unknown = self.labels.faults
+        without = missing + unread + unknown
+        if not without:
+            return ()
+        return (
+            f"{without:,} row{'s have' if without > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
+            "rows: training learns nothing from them, and scores are about the other rows",
+        )
+
     def __str__(self) -> str:
         table = [("column", "declared", "found", *FAULTS), *self.lines]
         widths = [max(map(len, column)) for column in zip(*table)]
@@ -117,14 +135,7 @@ class Validation:
             f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
             for step, what, good in self.conditions or ()
         ]
-        if (
-            self.labels is not None
-            and self.labels.counts
-            and not any(count for _, count in self.labels.counts)
-        ):
-            said.append(
-                f"NOT ONE label is a declared class (found: {self.labels.found}): a model would be trained on noise alone"
-            )
+        said += self.label_words
         return "\n".join([NOT_PRIVATE, self.counted, *said])
 
     __repr__ = __str__

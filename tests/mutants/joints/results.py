@@ -76,8 +76,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the interval of R2 rests on the declared number of rows",
         "a declared number where the true one is private",
         "evaluation/figures.py",
-        "rows = self.plan.n if self.known else max(",
-        "rows = self.plan.n if True else max(",
+        "rows = max(1.0, self.labelled[0])",
+        "rows = float(self.plan.n)",
         (COVERAGE, "-k", "r2_does_not_rest"),
     ),
     Mutant(
