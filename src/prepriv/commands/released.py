@@ -96,11 +96,6 @@ def predict(
     _check_kept(kept, data, released)
     rows = read_table(data, list(dict.fromkeys([*released.domain.columns, *kept])) or None)
     _say_odd_cells(rows, data, released)
-    if released.private and out is not None:
-        say(
-            "The claim of the model does not cover predictions of private rows: they say something about each row. Keep them where the rows are kept.",
-            err=True,
-        )
     beside = [[_text_of_cell(cell) for cell in rows[name].to_pylist()] for name in kept]
     if released.domain.target is not None:
         with private_data_open():
@@ -213,6 +208,10 @@ def _written(out: Path | None, header: list[str], lines: Any) -> None:
     _write_csv(text, header, lines)
     write_text(out, text.getvalue())
     console.print(f"wrote {out}")
+    say(
+        "The claim of a private model does not cover predictions of private rows: they say something about each row. Keep them where the rows are kept.",
+        err=True,
+    )
 
 
 def _check_predictions(out: Path, read: Iterable[Path], kept: Sequence[str]) -> None:
