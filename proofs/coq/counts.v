@@ -18,7 +18,7 @@ rewrite /normsq mulr_sumr -big_split -sumrB; apply: eq_bigr => j _ /=; rewrite !
 set a := u 0 j; set b := v 0 j; ring.
 Qed.
 
-(** [histogram.md, sketch.md, evaluation.md; mechanisms/histogram.py private_histogram, sketches/sketch_plan.py SketchPlan]
+(** [histogram.md, sketch.md, evaluation.md; mechanisms/histogram.py private_histogram, mechanisms/split.py private_split, sketches/sketch_plan.py SketchPlan]
     Two contributions without negative entries, of squared norm at most B each, are at most sqrt(2 B) apart, not 2 sqrt B: what a replaced
     record or unit does to counts. *)
 Theorem nonnegative_replaced u v (B : R) : (forall j, 0 <= u 0 j) -> (forall j, 0 <= v 0 j) ->
