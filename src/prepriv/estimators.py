@@ -84,6 +84,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     evaluate_epsilon: float | None = None
     evaluate_measures: str | Sequence[str] | None = None
     evaluate_by: str | None = None
+    evaluate_error_bound: float | None = None
     audit: int | None = None
     verbose: bool = False
 
@@ -241,7 +242,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         names = getattr(X, "columns", None) if stream is None else stream.names
         if self.holdout is not None:
             return self._fit_with_holdout(X if stream is None else stream, y, domain, n, names)
-        for name in ("evaluate_epsilon", "evaluate_measures", "evaluate_by"):
+        for name in ("evaluate_epsilon", "evaluate_measures", "evaluate_by", "evaluate_error_bound"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name} changes what holdout= measures: give both")
         plan = self._plan(domain, n if n_is_public(domain.adjacency) else None)
@@ -271,7 +272,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             n = domain.n
         domain.check_n(n)
         holdout = Holdout(
-            self.holdout or 0.0, self.evaluate_epsilon, self.evaluate_measures, self.evaluate_by
+            self.holdout or 0.0,
+            self.evaluate_epsilon,
+            self.evaluate_measures,
+            self.evaluate_by,
+            self.evaluate_error_bound,
         )
         whole = replace(domain, n=None)  # each part has a number of its own
         plan = plan_holdout(holdout, lambda rows: self._plan(whole, rows), n, whole)

@@ -41,6 +41,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         with the loss `SquaredError` or `Huber` is possible.
     threads, memory, engine, ledger, holdout, evaluate_epsilon, evaluate_measures, evaluate_by, audit, verbose
         As for `PrivateClassifier`, with the same defaults.
+    evaluate_error_bound : float, optional
+        The largest error that counts in that measurement, in the unit of the target. Larger ones are cut to it. None: a
+        quarter of the distance of the bounds.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         evaluate_epsilon: float | None = None,
         evaluate_measures: str | Sequence[str] | None = None,
         evaluate_by: str | None = None,
+        evaluate_error_bound: float | None = None,
         audit: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -108,6 +112,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.evaluate_epsilon = evaluate_epsilon
         self.evaluate_measures = evaluate_measures
         self.evaluate_by = evaluate_by
+        self.evaluate_error_bound = evaluate_error_bound
         self.audit = audit
         self.verbose = verbose
 

@@ -338,3 +338,35 @@ def test_files_are_evaluated_part_by_part_to_the_same_counts(tmp_path):
         reg.evaluate(str(tmp_path / "all.csv"), "y", epsilon=1.0)
     with pytest.raises(ValueError, match="the table has another number"):
         reg.evaluate(str(tmp_path / "all.csv"), "y", epsilon=1.0, n=7)
+
+
+def test_a_holdout_takes_an_error_bound_in_python_and_on_the_command_line(tmp_path, capsys):
+    """A quarter of the bounds cut errors of a target from 0 to 7 at 1.75, and nothing but a second measurement could change that."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.random(3000)})
+    table["y"] = 5 * table.x + rng.random(3000)
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0, 7), label="y")
+    reg = prepriv.PrivateRegressor(domain, holdout=0.3, evaluate_error_bound=7.0).fit(
+        table[["x"]], table["y"]
+    )
+    assert reg.evaluation_.plan.error_bound == 7.0 and "count as" not in str(reg.evaluation_)
+    with pytest.raises(ValueError, match="evaluate_error_bound changes what holdout="):
+        prepriv.PrivateRegressor(domain, evaluate_error_bound=7.0).fit(table[["x"]], table["y"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "S.yaml").write_text(
+        "label: {name: y, low: 0, high: 7}\nrows: 3000\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
+    )
+    asked = [
+        "train",
+        f"{tmp_path}/t.csv",
+        "--schema",
+        f"{tmp_path}/S.yaml",
+        "--epsilon",
+        "1",
+        "--out",
+        f"{tmp_path}/m",
+    ]
+    assert run([*asked, "--error-bound", "7"]) == 2 and "--holdout" in capsys.readouterr().err
+    assert run([*asked, "--holdout", "0.3", "--error-bound", "7"]) == 0
+    assert "count as" not in capsys.readouterr().out
+    assert run(["report", f"{tmp_path}/m/model", "--verify", f"{tmp_path}/m/report.html"]) == 0

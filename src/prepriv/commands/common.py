@@ -24,6 +24,12 @@ from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files, Stream
 
+ErrorBoundOption = Annotated[
+    float | None,
+    typer.Option(
+        help="For regression: larger errors count as this one (default: a quarter of the width between the bounds)."
+    ),
+]
 ByOption = Annotated[
     str | None,
     typer.Option(

@@ -13,6 +13,7 @@ from prepriv._progress import waiting
 from prepriv.commands.common import (
     ByOption,
     Came,
+    ErrorBoundOption,
     LedgerAt,
     MeasureOption,
     Note,
@@ -51,12 +52,7 @@ def evaluate(
     rows: Annotated[int | None, typer.Option(help="Number of records in TEST, declared and public.")] = None,
     label: Annotated[str | None, typer.Option(help="The label column (default: the model's).")] = None,
     measure: MeasureOption = None,
-    error_bound: Annotated[
-        float | None,
-        typer.Option(
-            help="For regression: larger errors count as this one (default: a quarter of the width between the bounds)."
-        ),
-    ] = None,
+    error_bound: ErrorBoundOption = None,
     by: ByOption = None,
     group: Annotated[
         list[str] | None,

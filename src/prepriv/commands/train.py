@@ -14,6 +14,7 @@ from prepriv._progress import progress_bar
 from prepriv.commands.common import (
     ByOption,
     Came,
+    ErrorBoundOption,
     LedgerAt,
     MeasureOption,
     Note,
@@ -130,6 +131,7 @@ def train(
     ] = None,
     measure: MeasureOption = None,
     by: ByOption = None,
+    error_bound: ErrorBoundOption = None,
     audit: Annotated[
         str | None,
         typer.Option(
@@ -145,7 +147,12 @@ def train(
     report would reveal records. The curator can run `prepriv validate` first.
     """
     came, canaries = Came(), _canaries(audit)
-    given = {"--measure": measure or None, "--evaluate-epsilon": evaluate_epsilon, "--by": by}
+    given = {
+        "--measure": measure or None,
+        "--evaluate-epsilon": evaluate_epsilon,
+        "--by": by,
+        "--error-bound": error_bound,
+    }
     said = next((option for option, value in given.items() if value is not None), None)
     if holdout is None and said is not None:
         raise Stop(f"{said} changes what --holdout measures: give both")
@@ -163,7 +170,9 @@ def train(
                 noted(ledger, note),
                 chosen,
                 public_test=public_test,
-                holdout=None if holdout is None else Holdout(holdout, evaluate_epsilon, measure or None, by),
+                holdout=None
+                if holdout is None
+                else Holdout(holdout, evaluate_epsilon, measure or None, by, error_bound),
                 audit=canaries,
                 read=tuple(period or ()),
             )

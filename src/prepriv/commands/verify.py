@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.commands.receipts import is_measurement
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan
+from prepriv.evaluation.figures import TABLES
 from prepriv.evaluation.found_hashes import CANARIES, SCORE
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
@@ -141,6 +143,11 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
     said = data.get(_MEASURED)
     if said is None:
         return None
+    if _is_of_before(said):
+        raise Stop(
+            "the report holds a measurement of an earlier version, which counted rows without a label as wrong: verify it with that version",
+            FOUND,
+        )
     try:
         plan = said["plan"]
         domain = Domain.from_json(plan["domain"]).with_n(plan["n"])
@@ -167,6 +174,13 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
             FOUND,
         )
     return made
+
+
+def _is_of_before(said: Any) -> bool:
+    """Whether its sums have two numbers, and not the third one of rows without a label."""
+    with contextlib.suppress(Exception):
+        return any(np.shape(c)[-1] == 2 for name, c in said["counts"].items() if name not in TABLES)
+    return False
 
 
 def _places_apart(made: Any, said: Any, at: str = _MEASURED) -> list[str]:

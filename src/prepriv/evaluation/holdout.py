@@ -46,13 +46,14 @@ class Holdout:
     training, which costs nothing more, since nobody is in both parts).
 
     >>> Holdout(0.2, epsilon=0.1)
-    Holdout(share=0.2, epsilon=0.1, measures=None, by=None)
+    Holdout(share=0.2, epsilon=0.1, measures=None, by=None, error_bound=None)
     """
 
     share: float
     epsilon: float | None = None
     measures: str | Sequence[str] | None = None  # all
     by: str | None = None  # a declared categorical column, whose groups are measured by themselves, too
+    error_bound: float | None = None  # of a number: the largest error that counts
 
     def __post_init__(self) -> None:
         settle(self, share=number("holdout", self.share, above=0.0, below=1.0))
@@ -140,7 +141,13 @@ def plan_holdout(
     training = of_part(training, n)
     epsilon = training.epsilon if holdout.epsilon is None else holdout.epsilon
     evaluation = plan_evaluation(
-        domain, n=test, epsilon=epsilon, delta=training.delta, measures=holdout.measures, by=holdout.by
+        domain,
+        n=test,
+        epsilon=epsilon,
+        delta=training.delta,
+        measures=holdout.measures,
+        by=holdout.by,
+        error_bound=holdout.error_bound,
     )
     return HoldoutPlan(training, evaluation, holdout, n, coins)
 
