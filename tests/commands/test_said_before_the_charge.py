@@ -256,3 +256,14 @@ def test_a_measurement_beside_the_ledger_of_its_model_is_said(folder, capsys):
     asked = ["evaluate", "m", "t.csv", "--rows", "40", "--epsilon", "20"]
     assert "no ledger adds this measurement up" in said(capsys, *asked)
     assert "no ledger adds" not in said(capsys, *asked, "--ledger", "L.db")
+
+
+@pytest.mark.parametrize("labels", [["nein", "ja"], [None, None]])
+def test_a_public_table_without_a_declared_label_is_refused_before_the_charge(folder, capsys, labels):
+    """It ended in "the run failed after private records were read", with a charge."""
+    pd.DataFrame({"x": [0.1, 0.9], "y": labels}).to_csv("p.csv", index=False)
+    said(capsys, "ledger", "create", "L.db", "--dataset", "d", "--epsilon", "60", "--delta", "1e-3")
+    asked = ["train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--ledger", "L.db", "--out", "m"]
+    assert run([*asked, "--public-test", "p.csv"]) == 2
+    assert "no label that is a declared class" in capsys.readouterr().err
+    assert not Ledger.open("L.db").entries()

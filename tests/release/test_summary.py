@@ -249,9 +249,11 @@ def test_a_number_stands_beside_the_mean():
 def test_a_public_table_is_counted_exactly():
     true = np.array([0, 0, 0, 1, -1])
     made = Evaluation.of(np.array([0, 0, 1, 1, 1]), true, ["a", "b"], "t.csv")
-    assert made.accuracy == 0.6 and made.commonest == ("a", 0.6)
+    assert made.accuracy == 0.75 and made.commonest == ("a", 0.75)  # of the four rows with a label
+    assert "4 rows of t.csv (1 more have no declared label)" in made.quality.where
     assert made.recalls == (("a", 2 / 3), ("b", 1.0))
-    assert "commonest class: 60.00 %" in str(made)
+    assert "commonest class: 75.00 %" in str(made)
+    assert "better than guessing" not in " ".join(made.quality.good()) and made.quality.apart
 
 
 def test_counts_that_weigh_predictions_tell_the_commonest_class_for_nothing():

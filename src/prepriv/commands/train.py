@@ -324,13 +324,10 @@ class Job:
         test = read_columns(self.public_test, self.declared, label=True)
         if test.num_rows == 0:
             raise BadData(f"{self.public_test} has no rows")
-        target = plan.domain.target
-        if (
-            target is not None
-            and not np.isfinite(
-                numbers_in(label_column(test[self.declared.label.name]), target.written)
-            ).any()
-        ):
+        target, labels = plan.domain.target, test[self.declared.label.name]
+        if target is None and not (encode_labels(labels, plan.domain.classes) >= 0).any():
+            raise BadData(f"{self.public_test} holds no label that is a declared class")
+        if target is not None and not np.isfinite(numbers_in(label_column(labels), target.written)).any():
             raise BadData(f"{self.public_test} holds no target that is a number")
         return test
 

@@ -261,7 +261,7 @@ class Quality:
                 f"Where each class counts alike, it is right {self.balanced} times in 100 (balanced accuracy). "
                 f"Always answering {in_quotes(self.commonest)} is right {100 / len(self.recalls):.3g} times in 100 by that measure."
             )
-            if (self.balanced.low or 0.0) <= 1 / len(self.recalls):
+            if self.balanced.floor <= 1 / len(self.recalls):
                 yield "So its predictions are not shown to tell the classes apart better than guessing" + (
                     "." if self.apart is None else f", though its probabilities do ({self.apart})."
                 )

@@ -53,7 +53,8 @@ class Evaluation:
 
     by_epsilon: (ε, accuracy) of other runs on the same public data. commonest: the commonest class of the table, and its share.
     recalls: of each class that the table has, the share of its rows that are recognised. alarms: of each class that has at most RARE_BESIDE times
-    as many rows as the commonest one, the share of its predictions that are right.
+    as many rows as the commonest one, the share of its predictions that are right. without: rows whose label is not a declared class, which
+    no figure is about.
     """
 
     rows: int
@@ -64,6 +65,7 @@ class Evaluation:
     commonest: tuple[str, float] | None = None
     recalls: tuple[tuple[str, float], ...] = ()
     alarms: tuple[tuple[str, float | None], ...] = ()
+    without: int = 0
 
     def __str__(self) -> str:
         beside = ""
@@ -74,28 +76,49 @@ class Evaluation:
     @staticmethod
     def of(predicted: NDArray[Any], true: NDArray[Any], classes: Sequence[Any], table: str) -> Evaluation:
         """Of the classes that were predicted and that were there, (n,), as indices of `classes`; -1: none of them."""
-        right, counts = predicted == true, np.bincount(true[true >= 0], minlength=len(classes))
+        known = true >= 0
+        predicted, true, without = predicted[known], true[known], int((~known).sum())
+        right, counts = predicted == true, np.bincount(true, minlength=len(classes))
         there = [(k, str(name)) for k, name in enumerate(classes) if counts[k]]
         most = (str(classes[int(counts.argmax())]), float(counts.max() / len(true)))
         recalls = tuple((name, float(right[true == k].mean())) for k, name in there)
         rare = [(k, name) for k, name in there if counts[k] <= RARE_BESIDE * counts.max()]
         alarms = tuple((name, _mean(right[predicted == k])) for k, name in rare)
         return Evaluation(
-            len(true), float(right.mean()), table=table, commonest=most, recalls=recalls, alarms=alarms
+            len(true),
+            float(right.mean()),
+            table=table,
+            commonest=most,
+            recalls=recalls,
+            alarms=alarms,
+            without=without,
         )
 
     @property
     def quality(self) -> Quality:
         """In plain words."""
         return Quality(
-            f"{self.rows:,} rows of {self.table}, declared public",
+            _public_rows(self.rows, self.without, self.table),
             Share("right", self.accuracy),
             None if self.commonest is None else Share(*self.commonest),
             tuple(Share(*one) for one in self.recalls),
             rare=tuple(name for name, _ in self.alarms),
             alarms=tuple(Share(*one) for one in self.alarms),
             balanced=_balanced(self.recalls),
+            apart=self._apart,
         )
+
+    @property
+    def _apart(self) -> str | None:
+        """Balanced accuracy where it lies above chance: of these rows, without an interval."""
+        found = _balanced(self.recalls)
+        above = found is not None and found.floor > 1 / len(self.recalls)
+        return f"balanced accuracy {found.value:.3f} on these rows" if above and found is not None else None
+
+
+def _public_rows(rows: int, without: int, table: str) -> str:
+    more = f" ({without:,} more have no declared label)" if without else ""
+    return f"{rows:,} rows of {table}{more}, declared public"
 
 
 def _mean(right: NDArray[Any]) -> float | None:
@@ -110,13 +133,15 @@ def _balanced(recalls: tuple[tuple[str, float], ...]) -> Share | None:
 class Errors:
     """How far predictions of a number are off on a table the user declared public; not part of the private release.
 
-    r2: 1 less the mean squared error over the variance of the targets. error: root mean squared, in the target's unit.
+    r2: 1 less the mean squared error over the variance of the targets. error: root mean squared, in the target's unit. without: rows whose
+    target is not a number, which no figure is about.
     """
 
     rows: int
     r2: float
     error: float
     table: str = "a table declared public"
+    without: int = 0
 
     def __str__(self) -> str:
         mean = self.quality.mean_error
@@ -127,7 +152,7 @@ class Errors:
     def quality(self) -> Quality:
         """In plain words."""
         mean = self.error / math.sqrt(1 - self.r2) if self.r2 < 1 else None
-        where = f"{self.rows:,} rows of {self.table}, declared public"
+        where = _public_rows(self.rows, self.without, self.table)
         return Quality(where, of_number=True, error=self.error, mean_error=mean, beats_mean=self.r2 > 0)
 
     @staticmethod
@@ -137,7 +162,8 @@ class Errors:
         there = targets[known]
         square = float(np.square(model.predict(rows)[known] - there).mean())
         spread = float(there.var())
-        return Errors(int(known.sum()), 1 - square / spread if spread else 0.0, math.sqrt(square), table)
+        r2 = 1 - square / spread if spread else 0.0
+        return Errors(int(known.sum()), r2, math.sqrt(square), table, int((~known).sum()))
 
 
 @dataclass(frozen=True, repr=False)
