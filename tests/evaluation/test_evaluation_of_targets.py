@@ -168,11 +168,42 @@ def test_r2_compares_the_model_with_a_mean_whose_errors_are_cut_alike(kind):
 def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():
     said = " ".join(REG.evaluate(X, np.random.default_rng(0).permutation(Y), epsilon=1.0).quality.good())
     assert "Errors above 12.5 count as 12.5, for the model and for the mean alike." in said
-    assert "not shown to be better than the mean" in said
+    assert "worse than always predicting the mean" in said
     apart = Quality(
         "40 rows", of_number=True, error=9.5, error_ends=(8.9, 10.1), r2_ends=(-0.02, 0.35), mean_error=10.4
     )
-    assert "R²" in " ".join(apart.good()) and "(-0.02 to 0.35) reaches 0" in " ".join(apart.good())
+    assert "R² (-0.02 to 0.35)" in " ".join(apart.good()) and "reaches 0" in " ".join(apart.good())
+
+
+def test_the_summary_uses_each_measure_of_a_number_that_was_paid_for():
+    """It said that the error was not measured above a table with the mean absolute error, and "not better than the mean" where nobody looked."""
+
+    def said(*measures, y=Y):
+        made = REG.evaluate(X, y, epsilon=3.0, measures=measures)
+        return made, " ".join([*made.quality.good(), *to_do(made.quality, weighed=False, weak=False)])
+
+    for measures in (("r2", "absolute_error"), ("r2", "residuals", "absolute_error")):
+        made, told = said(*measures)
+        _, value, interval, *_ = made["mean absolute error"].cells
+        assert f"{value} ({interval}; mean absolute error)" in told and "not measured" not in told
+        _, value, interval, *_ = made["R2"].cells
+        assert f"R² {value} ({interval}) is above 0" in told
+    for alone in ("squared_error", "absolute_error"):
+        _, told = said(alone)
+        assert "was not measured, `--measure r2`" in told and 'measures=["r2"]' in told
+        assert "not shown" not in told and "Do not use" not in told and "Nothing in these" not in told
+    _, told = said("r2", "squared_error", "absolute_error")
+    assert "root mean squared" in told and "mean absolute" in told and "the mean would be off" in told
+
+
+def test_a_model_that_is_worse_than_the_mean_is_said_to_be():
+    """Its interval ended below 0, and the summary said that it reaches 0, in other digits than the table."""
+    made = REG.evaluate(X, Y.max() - Y + Y.min(), epsilon=3.0)
+    _, value, interval, *_ = made["R2"].cells
+    assert made["R2"].high < 0
+    told = " ".join([*made.quality.good(), *to_do(made.quality, weighed=False, weak=False)])
+    assert f"worse than always predicting the mean: R² {value} ({interval})" in told
+    assert "reaches" not in told and "Do not use predictions" in told
 
 
 def test_a_constant_that_beats_the_mean_by_the_cut_alone_is_not_said_to_beat_it():

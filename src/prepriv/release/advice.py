@@ -68,13 +68,13 @@ def to_do(
             )
             yield (
                 f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
-                f"`--measure {option}`, on rows that were not trained on."
+                f'`--measure {option}` (`measures=["{option}"]` in Python), on rows that were not trained on.'
             )
         else:
             yield (
                 f"{'Unless a score stands elsewhere, measure' if found is None else 'Measure'} the model before anyone relies on it: "
-                "`--holdout 0.2` when it is trained, or "
-                "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` on rows that were not trained on."
+                "`--holdout 0.2` (`holdout=0.2` in Python) when it is trained, or "
+                "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` (`model.evaluate(X, y, epsilon=0.1)`) on rows that were not trained on."
             )
     if weak:
         yield (
@@ -105,9 +105,13 @@ def to_do(
         yield f"Classes are weighed, which costs accuracy: judge the model by {_judged(found)}."
     elif found.asks_for_more:
         yield "A class is recognised less often than two times in three: do not rely on the model for its records."
-    unusable = found.error is not None and not found.beats_mean
+    incomparable = found.of_number and not found.compared
+    unusable = found.of_number and found.compared and not found.beats_mean
     if unusable:
         yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
+    if incomparable:
+        how = "with more test rows or a larger ε" if "r2" in found.measures else '`--measure r2` (`measures=["r2"]` in Python)'
+        yield f"Compare it with always predicting the mean before anyone relies on it: {how}, on rows that were not trained on."
     if found.often_cut:
         assert found.error_bound is not None
         yield (
@@ -128,6 +132,7 @@ def to_do(
         or worth_nothing
         or unproven
         or unusable
+        or incomparable
         or found.unknown
         or found.asks_for_more
         or found.often_cut

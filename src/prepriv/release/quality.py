@@ -90,6 +90,10 @@ class Quality:
         Of a model of a number, root mean squared: of its predictions, and of always predicting the mean.
     error_ends : (float, float), optional
         The ends of the interval of `error`. None: it is exact, on those rows.
+    absolute : (float, float, float), optional
+        Of a model of a number, the mean absolute error of its predictions and the ends of its interval. None: not measured.
+    r2 : float, optional
+        R². None: not measured.
     r2_ends : (float, float), optional
         The ends of the interval of R², which compares both errors. None: it is exact, or was not measured.
     beats_mean : bool
@@ -128,6 +132,8 @@ class Quality:
     error: float | None = None
     mean_error: float | None = None
     error_ends: tuple[float, float] | None = None
+    absolute: tuple[float, float, float] | None = None
+    r2: float | None = None
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
     error_bound: float | None = None
@@ -195,52 +201,91 @@ class Quality:
     @property
     def known(self) -> bool:
         """Whether anything is said about how good it is."""
-        return self.error is not None or (self.right is not None and self.right.value is not None)
+        off = self.error is not None or self.absolute is not None
+        return off or (self.right is not None and self.right.value is not None)
 
     @property
-    def _compared(self) -> str:
-        """Why that is not shown although the intervals of the errors may lie apart."""
-        if self.r2_ends is None or self.mean_error is None:
-            return ""
-        low, high = self.r2_ends
-        return f": the error of the mean is uncertain, too. R² compares both, and its interval ({low:.2f} to {high:.2f}) reaches 0"
+    def compared(self) -> bool:
+        """Whether errors of a number are compared with those of the mean."""
+        return self.mean_error is not None or self.r2_ends is not None or self.beats_mean
 
-    def good(self) -> Iterator[str]:
-        """How good it is, beside what needs no model: sentences."""
-        if self.warning is not None:
-            yield self.warning
-        if self.of_number and self.error is None:
+    @property
+    def _r2(self) -> str:
+        """R² with its interval, as the table prints it."""
+        if self.r2_ends is None:
+            return "R²"
+        value, low, high = measured(self.r2 or 0.0, *self.r2_ends)
+        return f"R²{'' if self.r2 is None else ' ' + value} ({low} to {high})"
+
+    def _beside_the_mean(self) -> Iterator[str]:
+        """How predictions of a number compare with the mean."""
+        if not self.compared:
             why = (
-                "was not measured" if self.unasked else "was not measured, or does not stand out of the noise"
+                "the error of the mean does not stand out of the noise"
+                if "r2" in self.measures
+                else f"that was not measured, {_option('r2')} does"
             )
-            yield f"The error of predictions {why}, on {self.where}.{self._other()}"
-            return
+            yield f"Whether they are nearer than always predicting the mean is not known: {why}."
+        elif self.beats_mean:
+            if self.often_cut:
+                yield "It is not shown to be better than the mean where larger errors count in full."
+            elif self.mean_error is None:
+                yield (
+                    "Always predicting the mean would be off by much more."
+                    if self.error is not None
+                    else f"They are nearer than always predicting the mean: {self._r2} is above 0."
+                )
+        elif self.r2_ends is not None and self.r2_ends[1] < 0:
+            yield f"The model is worse than always predicting the mean: {self._r2} is below 0."
+        elif self.r2_ends is not None:
+            uncertain = ": the error of the mean is uncertain, too" if self.mean_error is not None else ""
+            yield f"The model is not shown to be better than the mean{uncertain}. {self._r2} compares both, and its interval reaches 0."
+        else:
+            yield "The model is not shown to be better than the mean."
+
+    def _off(self) -> Iterator[str]:
+        """How far predictions of a number are off."""
         if self.error is not None:
             off = f"{self.error:.3g}"
             if self.error_ends is not None:
                 off, low, high = measured(self.error, *self.error_ends)
                 off += f" ({low} to {high})"
             yield f"Predictions are off by {off} (root mean squared error), measured on {self.where}."
-            if self.mean_error is not None:
-                yield f"Always predicting the mean would be off by {self.mean_error:.3g}."
-            if self.error_bound is not None:
-                yield f"Errors above {self.error_bound:.3g} count as {self.error_bound:.3g}, for the model and for the mean alike."
-            if not self.beats_mean:
-                yield f"The model is not shown to be better than the mean{self._compared}."
-            elif self.mean_error is None:
-                yield "Always predicting the mean would be off by much more."
-            elif self.often_cut:
-                yield "It is not shown to be better than the mean where larger errors count in full."
+        if self.absolute is not None:
+            value, low, high = measured(*self.absolute)
+            where = "" if self.error is not None else f", measured on {self.where}"
+            yield f"On average predictions are off by {value} ({low} to {high}; mean absolute error){where}."
+        if self.mean_error is not None:
+            yield f"Always predicting the mean would be off by {self.mean_error:.3g}."
+        if self.error_bound is not None:
+            alike = ", for the model and for the mean alike" if self.compared else ""
+            yield f"Errors above {self.error_bound:.3g} count as {self.error_bound:.3g}{alike}."
+
+    def good(self) -> Iterator[str]:
+        """How good it is, beside what needs no model: sentences."""
+        if self.warning is not None:
+            yield self.warning
+        if self.of_number and not self.known:
+            why = (
+                "was not measured" if self.unasked else "was not measured, or does not stand out of the noise"
+            )
+            yield f"The error of predictions {why}, on {self.where}.{self._other()}"
+            if self.r2_ends is not None:
+                yield from self._beside_the_mean()
+            return
+        if self.of_number:
+            yield from self._off()
+            yield from self._beside_the_mean()
             return
         if self.right is None and self.unasked:
-            yield f"How often it is right was not measured, on {self.where}: `--measure confusion` does.{self._other()}"
+            yield f"How often it is right was not measured, on {self.where}: {_option('confusion')} does.{self._other()}"
             return
         if self.right is None or self.right.value is None:
             yield f"Too few rows stood out of the noise to say how often it is right, on {self.where}."
             return
         yield f"Of 100 predictions {self.right} are right, measured on {self.where}."
         if self.commonest is None or self.commonest.value is None:
-            why = "it was not measured; `--measure confusion` does"
+            why = f"it was not measured; {_option('confusion')} does"
             if self.commonest is not None:
                 why = f"there were too few records beside the noise; {self._more}"
             yield f"It is not known how often the commonest class alone would be right: {why}."
@@ -273,9 +318,10 @@ class Quality:
     @property
     def _more(self) -> str:
         """What has less noise beside the records, of what was not done yet."""
-        more = ["a larger holdout (`--holdout 0.4`)" if self.set_aside else "more test rows", "a larger ε"]
-        more += ["`--measure confusion` alone"] if self.measures and self.measures != ("confusion",) else []
-        more += ["no `--by`"] if self.by is not None else []
+        holdout = "a larger holdout (`--holdout 0.4`, `holdout=0.4` in Python)"
+        more = [holdout if self.set_aside else "more test rows", "a larger ε"]
+        more += [f"{_option('confusion')} alone"] if self.measures and self.measures != ("confusion",) else []
+        more += ["no `--by` (`by=` in Python)"] if self.by is not None else []
         return f"{', '.join(more[:-1])} or {more[-1]} would tell more"
 
     def _other(self) -> str:
@@ -289,10 +335,10 @@ class Quality:
         if self.unknown:
             yield f"Too few records beside the noise to say how often it recognises {_listed(self.unknown)}: {self._more}."
         if not self.of_number and not self.recalls:
-            yield "How well it recognises each class was not measured: `--measure confusion` does."
+            yield f"How well it recognises each class was not measured: {_option('confusion')} does."
         if self.of_number:
             if self.by is None:
-                yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
+                yield _GROUPS
             return
         told: set[str] = set()
         for name, shares in self.group_recalls:
@@ -308,7 +354,7 @@ class Quality:
         if few := tuple(s.name for s in self.groups if s.value is None and s.name not in told):
             yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
         if self.by is None:
-            yield "Whether it serves some groups worse was not measured: `--by COLUMN` does."
+            yield _GROUPS
         elif any(share.name == OTHER for share in self.groups):
             yield f'"{OTHER}" are the records whose `{self.by}` is a value that the schema does not declare.'
 
@@ -334,6 +380,7 @@ class Quality:
             "error": self.error,
             "error_ends": None if self.error_ends is None else list(self.error_ends),
             "error_of_the_mean": self.mean_error,
+            **({} if self.absolute is None else {"mean_absolute_error": list(self.absolute)}),
         } | (
             self._rare_to_json()
             if not self.of_number
@@ -341,6 +388,14 @@ class Quality:
             if self.error_bound is not None
             else {}
         )
+
+
+_GROUPS = "Whether it serves some groups worse was not measured: `--by COLUMN` (`by=` in Python) does."
+
+
+def _option(measure: str) -> str:
+    """What measures it, on the command line and in Python."""
+    return f'`--measure {measure}` (`measures=["{measure}"]` in Python)'
 
 
 def in_quotes(share: Share) -> str:
