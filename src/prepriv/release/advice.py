@@ -110,7 +110,11 @@ def to_do(
     if unusable:
         yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
     if incomparable:
-        how = "with more test rows or a larger ε" if "r2" in found.measures else '`--measure r2` (`measures=["r2"]` in Python)'
+        how = (
+            "with more test rows or a larger ε"
+            if "r2" in found.measures
+            else '`--measure r2` (`measures=["r2"]` in Python)'
+        )
         yield f"Compare it with always predicting the mean before anyone relies on it: {how}, on rows that were not trained on."
     if found.often_cut:
         assert found.error_bound is not None
