@@ -186,3 +186,178 @@ def test_every_draft_spends_what_its_budget_gives(epsilon, delta, columns):
     for less in ({"mu": look.mu * (1 - 1e-5)}, {"leak": look.leak * (1 - 1e-5)}):
         with pytest.raises(ValueError, match="spends all of its budget"):
             of_draft(dataclasses.replace(drafted, **less), domain)
+
+
+# ------------------------------------------------------------------------------------------ what the ledger says of files
+
+SCHEMA = ["ledger", "verify", "L.db", "S.yaml"]
+FOLDER = ["ledger", "verify", "L.db", "."]
+
+
+def changed(old, new, file="S.yaml"):
+    text = Path(file).read_text()
+    assert old in text
+    Path(file).write_text(text.replace(old, new))
+
+
+def printed(capsys, line):
+    code = run(line)
+    return code, capsys.readouterr().out
+
+
+def test_a_drafted_schema_is_ok_where_its_bytes_are_those_of_its_release(copy, capsys):
+    for line in (SCHEMA, FOLDER):
+        code, out = printed(capsys, line)
+        assert code == 0 and "S.yaml: ok, charge 1" in out and "ASK" not in out
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("# DECLARED by hand", "# Declared by hand"),
+        ("label:\n", "# row 17: a=0.31, c=p, yes\nlabel:\n"),
+        ("label:\n", "declared_by: the ethics board\nlabel:\n"),
+        ("label:\n", "steps: linear\nlabel:\n"),
+        ("rows: 2000\ncolumns", "rows: 1900\ncolumns"),
+        ("label:\n", "label: \n"),
+    ],
+)
+def test_a_schema_with_other_lines_is_not_ok(copy, capsys, old, new):
+    """`A.yaml: ok, charge 1` was said of all of these."""
+    changed(old, new)
+    for line in (SCHEMA, FOLDER):
+        code, out = printed(capsys, line)
+        assert code == 8 and "S.yaml: ok" not in out
+        assert "S.yaml: the file was edited since it was drafted" in out and "ASK BEFORE YOU SIGN" in out
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("  epsilon: 2.0\n", "  epsilon: 0.1\n", "more than the budget it states"),
+        ("  delta: 1.0e-06\n", "  delta: 1.0e-09\n", "more than"),
+        ("  mu: ", "  mu: 0.0000001 # ", "spends all of its budget"),
+        ("  rows: 2000\n  content", "  rows: 100\n  content", "states something else"),
+        ("  declared_label: true", "  declared_label: false", "states something else"),
+        ("  plan: ", "  plan: " + "0" * 64 + " # ", "a plan that is not the one"),
+        ("  content: ", "  content: " + "0" * 64 + " # ", "drafted other bounds or classes"),
+    ],
+)
+def test_a_schema_that_states_another_draft_is_wrong(copy, capsys, old, new, said):
+    changed(old, new)
+    for line in (SCHEMA, FOLDER):
+        code, out = printed(capsys, line)
+        assert code == 5 and said in out and "S.yaml: ok" not in out
+
+
+def test_an_edited_bound_is_not_ok_above_its_own_question(copy, capsys):
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    schema["columns"]["a"]["high"] = 7.0
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    code, out = printed(capsys, FOLDER)
+    assert code == 8 and "S.yaml: ok" not in out and "S.yaml: NOT DECIDED, charge 1" in out
+    assert "ASK BEFORE YOU SIGN: S.yaml: columns, bounds" in out
+    assert "it is not the schema of a model that was given" in out
+    assert run(["train", "../t.csv", "--schema", "S.yaml", *TRAIN, "--out", "e", "--ledger", "L.db"]) == 0
+    capsys.readouterr()
+    for line in (["report", "e"], ["report", "e", "--verify", "e/report.html", "--ledger", "L.db"]):
+        code, out = printed(capsys, line)
+        assert code == 8 and out.count("ASK BEFORE YOU SIGN: who edited columns, bounds") == 1
+
+
+def test_a_draft_that_was_taken_out_of_its_schema_is_found_by_what_it_drafted(copy, capsys):
+    """Of a file whose first line said "Drafted privately" the command said "declared by hand", and ended with 0."""
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    del schema["drafted"]
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    for line in (SCHEMA, FOLDER):
+        code, out = printed(capsys, line)
+        assert (
+            code == 5 and "S.yaml: bounds and classes are exactly those of the schema draft of row 1" in out
+        )
+    schema["columns"]["a"]["high"] = 7.0  # and a bound with it
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    code, out = printed(capsys, SCHEMA)
+    assert code == 8 and "S.yaml: ASK, see below, a schema declared by hand" in out
+    assert "the schema draft of row 1, which the schema does not claim" in out
+    code, out = printed(capsys, FOLDER)
+    assert code == 8 and "it is not the schema of a model that was given: that of run/model/model.json" in out
+
+
+def test_a_schema_of_a_model_whose_draft_it_does_not_name_is_wrong(copy, capsys):
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    schema["columns"]["a"]["high"] = 7.0
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    out = ["--out", "e", "--ledger", "L.db"]
+    assert run(["train", "../t.csv", "--schema", "S.yaml", *TRAIN, *out]) == 0
+    del schema["drafted"]
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    code, out = printed(capsys, ["ledger", "verify", "L.db", "S.yaml", "e"])
+    assert code == 5 and "does not name the private draft that the model claims" in out
+
+
+def test_a_schema_by_hand_is_the_same_alone_and_in_a_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Ledger.create("L.db", "people", epsilon=9, delta=1e-3)
+    Path("S.yaml").write_text(
+        "label: {name: y, classes: [a, b]}\ncolumns: {x: {type: numeric, low: 0, high: 1}}\nrows: 9\n"
+    )
+    for line in (SCHEMA, FOLDER):
+        code, out = printed(capsys, line)
+        assert code == 0 and "S.yaml: a schema declared by hand, for which no ledger is charged\n" in out
+        code, out = printed(capsys, [*line, "--json"])
+        assert code == 0 and json.loads(out)["declared_by_hand"] == ["S.yaml"]
+
+
+def test_all_that_was_found_is_printed_and_the_worst_ends_the_command(copy, capsys):
+    """No question was asked where anything was wrong, so that a hidden draft was lost behind a forged page."""
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    del schema["drafted"]
+    schema["columns"]["a"]["high"] = 7.0
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    out = ["--out", "e", "--ledger", "L.db"]
+    assert run(["train", "../t.csv", "--schema", "S.yaml", *TRAIN, *out]) == 0
+    changed("ε = 0.5", "ε = 0.1", "e/report.html")
+    capsys.readouterr()
+    hidden = "from the schema draft of row 1, which the model does not claim"
+    code, out = printed(capsys, ["ledger", "verify", "L.db", "e"])
+    assert code == 5 and "e/report.html: it is not the page" in out and hidden in out
+    code, out = printed(capsys, ["report", "e", "--verify", "e/report.html", "--ledger", "L.db"])
+    assert code == 1 and "differs: line" in out and hidden in out and "charged: the ledger" in out
+    assert "verified:" not in out
+    data = json.loads(Path("e/model/model.json").read_text())
+    data["ledger"]["head"] = "0" * 64
+    Path("e/model/model.json").write_text(json.dumps(data))
+    code, out = printed(capsys, ["report", "e", "--ledger", "L.db"])
+    assert code == 1 and "the receipt of the model is not in this ledger" in out and hidden in out
+
+
+def test_a_page_may_be_named_htm(copy, capsys):
+    """An honest page was said to differ in its first line."""
+    for name in ("page.htm", "PAGE.HTM"):
+        shutil.copy("run/report.html", name)
+        assert run(["report", "run", "--verify", name, "--ledger", "L.db"]) == 0
+        assert "verified: " in capsys.readouterr().out
+        code, out = printed(capsys, ["ledger", "verify", "L.db", name, "run"])
+        assert code == 0 and f"{name}: ok" in out
+
+
+def test_other_files_beside_a_model_are_named(copy, capsys):
+    verify = ["report", "run", "--verify", "run/report.html", "--ledger", "L.db"]
+    assert printed(capsys, verify)[0] == 0
+    Path("run/model/patients.csv").write_text("name\nhusby\n")
+    code, out = printed(capsys, verify)
+    assert code == 8 and "ASK BEFORE YOU SIGN: what else lies in the folder of the model" in out
+    assert "patients.csv" in out and "husby" not in out
+
+
+def test_predictions_in_a_folder_are_named_as_what_no_claim_covers(copy, capsys):
+    assert run(["predict", "run", "../t.csv", "--out", "p.csv", "--proba", "--keep", "a"]) == 0
+    capsys.readouterr()
+    assert run(["predict", "run", "../t.csv", "--json"]) == 0
+    Path("p.json").write_text(capsys.readouterr().out)
+    code, out = printed(capsys, FOLDER)
+    for name in ("p.csv", "p.json"):
+        (line,) = [one for one in out.split("\n") if one.startswith(f"{name}: ")]
+        assert "NOT DECIDED, not compared: predictions" in line and "no claim covers them" in line
+    assert code == 8

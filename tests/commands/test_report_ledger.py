@@ -403,12 +403,18 @@ def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path,
     out.mkdir(parents=True)
     data = json.loads((folder / "a" / "model.json").read_text())
     (out / "a.json").write_bytes((folder / "a" / "model.json").read_bytes())
-    by_hand = "label: {name: y, classes: [a, b]}\ncolumns: {x: {type: numeric, low: 0, high: 1}}\nrows: 9\n"
+    by_hand = "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 9\n"
     (out / "S.yaml").write_text(by_hand)  # nothing was paid for it
     line = ["ledger", "verify", str(folder / "L.db"), str(tmp_path / "given")]
     assert run(line) == 0
     said = capsys.readouterr().out
     assert f"{out / 'a.json'}: ok, charge 1" in said and "S.yaml: a schema declared by hand" in said
+    assert f"it declares what {out / 'a.json'} declares" in said
+    (out / "S.yaml").write_text(by_hand.replace("high: 1", "high: 2"))
+    assert run(line) == 8
+    said = capsys.readouterr().out
+    assert "S.yaml: NOT DECIDED, a schema declared by hand" in said and "has other columns, bounds" in said
+    (out / "S.yaml").unlink()
     draft = {key: a.receipt[key] for key in ("plan_uid", "sequence", "head")}
     (out / "b.json").write_text(json.dumps(data | {"ledger": None, "drafted": [{"ledger": draft}]}))
     assert run(line) == 8 and "b.json: NOT DECIDED, not compared: it holds no" in capsys.readouterr().out

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import not_recorded
-from prepriv.domain import drafted_content
+from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.found_hashes import found_hashes, found_in
@@ -24,7 +25,7 @@ from prepriv.ledger.hash_chain import whose
 from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
-from prepriv.release.review import asked_of_weak
+from prepriv.release.review import asked_of_claim
 from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, in_words_of
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
@@ -32,7 +33,7 @@ _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the figure of the ledger for all other uses of these people's data"
 )
-_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")  # in the name of a data set
+_SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
 _MEASURED = re.compile(r"\bhold out [0-9.e-]+, (evaluate: .*?), train\b")
@@ -146,7 +147,7 @@ def holding(places: Sequence[str], model: Model) -> tuple[str, list[str]]:
 
 
 def perhaps_the_same(headers: Sequence[Header]) -> list[str]:
-    """What to ask of ledgers whose data sets have names that differ by spaces, hyphens, underscores and capitals alone: people may mean one."""
+    """What to ask of ledgers whose data sets have names that differ by spaces, dots, hyphens, underscores and capitals alone: people may mean one."""
     names = dict[str, dict[str, Header]]()
     for one in headers:
         names.setdefault(_SEPARATORS.sub("", one.dataset), {}).setdefault(one.dataset, one)
@@ -192,7 +193,15 @@ def unclaimed_drafts(place: str, model: Model, others: Sequence[str] = ()) -> tu
 
     A ledger holds a hash of what was drafted beside the charge. place: the ledger of the model; others: further ones, of which the drafts of the same data set are asked about.
     """
-    domain, receipt = model.declared.domain, model.receipt or {}
+    return drafts_beside(place, model.declared.domain, others, receipt=model.receipt or {})
+
+
+def drafts_beside(
+    place: str, domain: Domain, others: Sequence[str] = (), *, receipt: Mapping[str, Any] | None = None
+) -> tuple[list[str], list[str]]:
+    """The same of what a model, or a schema that was declared by hand, declares. receipt: of the model; None: of a schema."""
+    who = "the schema" if receipt is None else "the model"
+    receipt = receipt or {}
     here = drafted_content(domain.columns, domain.classes, domain.target)
     claimed = {(drafted.ledger or {}).get("plan_uid") for drafted in domain.drafts}
     books = [(name, Ledger.open(name)) for name in (place, *others)]
@@ -212,14 +221,16 @@ def unclaimed_drafts(place: str, model: Model, others: Sequence[str] = ()) -> tu
             if content == here and not as_claimed and not later:
                 cost = short_amount(book.header.unit, one.cost)
                 found.append(
-                    f"bounds and classes are exactly those of {which}, which the model does not claim: its claim is too small, by what that draft cost ({cost})"
+                    f"bounds and classes are exactly those of {which}, which {who} does not claim: its claim is too small, by what that draft cost ({cost})"
+                    if who == "the model"
+                    else f"bounds and classes are exactly those of {which}, which it does not name: its lines under `drafted:` were taken out, and what that draft cost ({cost}) with them"
                 )
             elif book.header.dataset == of_data:
-                asked.append(_asks_of_draft(which, content, content == here, later))
+                asked.append(_asks_of_draft(which, content, content == here, later, who))
     return found, asked
 
 
-def _asks_of_draft(which: str, content: str | None, same: bool, later: bool) -> str:
+def _asks_of_draft(which: str, content: str | None, same: bool, later: bool, who: str) -> str:
     compared = (
         "They are exactly what was drafted there"
         if same
@@ -229,22 +240,25 @@ def _asks_of_draft(which: str, content: str | None, same: bool, later: bool) -> 
         compared = "The ledger holds no hash of what was drafted there"
     after = ". It was charged after the model" if later else ""
     return (
-        f"whether bounds or classes come from {which}, which the model does not claim: if they do, its cost is missing in the claim. "
+        f"whether bounds or classes come from {which}, which {who} does not claim: if they do, its cost is missing in the claim. "
         f"{compared}{after}"
     )
 
 
 def to_ask(place: str, model: Model, page: Report | None = None, others: Sequence[str] = ()) -> list[str]:
     """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs."""
-    assert model.receipt is not None
     entries = Ledger.open(place).entries()
-    row = next(entry for entry in entries if entry.sequence == model.receipt["sequence"])
+    key = tuple((model.receipt or {}).get(name) for name in CHARGE)
+    row = next((one for one in entries if (one.plan_uid, one.sequence, one.head) == key), None)
+    alone = Report.of(model.declared, private=model.private, receipt=model.receipt, model=model)
     asked = [
-        *asked_of_weak(model.guarantee if page is None else page.guarantee),
+        *asked_of_claim(alone if page is None else page),
         *_other_caps(place, others),
         *unclaimed_drafts(place, model, others)[1],
-        *_scored_later(entries, row, model, page),
     ]
+    if row is None:  # said as wrong
+        return asked
+    asked += _scored_later(entries, row, model, page)
     whole = None if page is None or model.choice is not None else _of_both(model, page, row)
     if whole is not None and whole.hash != row.plan_hash:
         asked.append(

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prepriv.commands.charged import booked_findings, charge_problems, holding, to_ask, unclaimed_drafts
+from prepriv.commands.charged import (
+    booked_findings,
+    charge_problems,
+    drafts_beside,
+    holding,
+    to_ask,
+    unclaimed_drafts,
+)
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import Given, charges_of, missing_receipts, sha256_of, unanswered
 from prepriv.commands.verify import SAID, differences, of_another_version
-from prepriv.ledger import Entry
+from prepriv.domain import Domain
+from prepriv.guarantees.drafts import of_draft
+from prepriv.ledger import Entry, Ledger
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
+from prepriv.runs.booked import booked_otherwise, charge_of_draft
 
 _WORDS = (
     "its receipt and the hash of its model agree with the ledger, and its words were not checked: give its model, too, or run "
@@ -31,8 +42,13 @@ class Judged:
     remarks: list[str] = field(default_factory=list)
 
 
-def judge(given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]]) -> dict[str, Judged]:
-    """Each file that was given out, against sound ledgers, and pages against their models: those given, and those beside the pages."""
+def judge(
+    given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]], by_hand: Mapping[str, Domain]
+) -> dict[str, Judged]:
+    """Each file that was given out, against sound ledgers, pages against their models (those given, and those beside the pages), and schemas against the models given.
+
+    by_hand: what schemas declare of which nothing was drafted.
+    """
     rows = [*ledgers.values()]
     judged = {name: Judged(charges_of(one, rows), missing_receipts(one, rows)) for name, one in given.items()}
     sound = {name: one for name, one in given.items() if not judged[name].wrong}
@@ -57,7 +73,76 @@ def judge(given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]]) ->
                     shown[file] = page
     for file in files.values():
         _charged(judged[str(file)], file, shown.get(file), [*ledgers])
+    models = _models(given)
+    for name, one in sound.items():
+        if one.domain is not None:
+            _draft_booked(judged[name], one.domain, ledgers)
+            if judged[name].asked:  # a schema that is as it was drafted needs no model
+                _of_models(judged[name], one.domain, models)
+    for name, domain in by_hand.items():
+        place, *others = ledgers
+        wrong, questions = drafts_beside(place, domain, others)
+        judged[name] = Judged([], wrong, asked=questions)
+        _of_models(judged[name], domain, models)
     return judged
+
+
+def _models(given: Mapping[str, Given]) -> dict[str, Domain]:
+    """What the models given declare."""
+    found = dict[str, Domain]()
+    for name, one in given.items():
+        if one.kind == "model":
+            with suppress(ValueError):
+                found[name] = Model.load(name).declared.domain
+    return found
+
+
+def _draft_booked(found: Judged, domain: Domain, ledgers: Mapping[str, Sequence[Entry]]) -> None:
+    """What a ledger booked of the drafts of a schema otherwise than the schema states it."""
+    for drafted in domain.drafts:
+        if drafted.ledger is None:
+            found.undecided.append("one of its drafts was charged to no ledger")
+            continue
+        try:
+            of_draft(drafted, domain)
+        except ValueError as why:
+            found.wrong.append(str(why))
+            continue
+        for place, rows in ledgers.items():
+            if charge_of_draft(rows, drafted) is not None:
+                found.wrong += booked_otherwise(Ledger.open(place).header, rows, drafted, "the file")
+
+
+def _of_models(found: Judged, domain: Domain, models: Mapping[str, Domain]) -> None:
+    """Whether a schema is that of a model that was given out with it: what it declares of columns, label, neighbours and persons."""
+    if not models:
+        return
+    apart = {name: _apart(domain, other) for name, other in models.items()}
+    name = min(apart, key=lambda one: len(apart[one]))
+    if apart[name]:
+        found.undecided.append(
+            f"it is not the schema of a model that was given: that of {name} has other {', '.join(apart[name])}"
+        )
+    elif len(models[name].drafts) > len(domain.drafts):
+        found.wrong.append(
+            f"it declares what {name} declares, and does not name the private draft that the model claims: its lines under `drafted:` were taken out"
+        )
+    else:
+        found.remarks.append(f"it declares what {name} declares")
+
+
+def _apart(a: Domain, b: Domain) -> list[str]:
+    """In what two domains differ, their number of records apart, which a run can declare by itself."""
+    declared = {
+        "columns, bounds or categories": (a.columns, b.columns),
+        "classes": (sorted(map(str, a.classes)), sorted(map(str, b.classes))),
+        "bounds of the target": (a.target, b.target),
+        "label": (a.label, a.label if b.label is None else b.label),  # a model of Python need not name it
+        "neighbours": (a.adjacency, b.adjacency),
+        "units": ((a.unit, a.rows_per_unit), (b.unit, b.rows_per_unit)),
+        "`declared_by:`": (a.declared_by, b.declared_by),
+    }
+    return [name for name, (one, other) in declared.items() if one != other]
 
 
 def _beside(page: Path, sha256: str) -> Path | None:
@@ -115,7 +200,6 @@ def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[st
         if why.code != NOT_DECIDED:
             raise
         found.undecided.append(str(why))
-        return
+        wrong = []
     found.wrong += [*wrong, *unclaimed_drafts(place, model, others)[0]]
-    if not found.wrong:
-        found.asked += to_ask(place, model, page, others)
+    found.asked += to_ask(place, model, page, others)

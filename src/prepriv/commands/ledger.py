@@ -256,44 +256,53 @@ def verify(
                 found[name].append(f"another of these ledgers is for the same data set: {_together(alike)}")
         rows = {name: ledger.entries() for name, ledger in sound.items()}
         files: dict[str, Judged] = {}
-        if given and len(sound) == len(found):  # a damaged ledger may hold any charge
+        by_hand = all_given.by_hand
+        if (given or by_hand) and len(sound) == len(found):  # a damaged ledger may hold any charge
             from prepriv.commands.judged import judge
 
-            files = judge(given, rows)
+            files = judge(given, rows, by_hand)
         perhaps = _perhaps_the_same([one.header for one in sound.values()])
         if as_json:
-            told = _verdict(found, files, all_given.not_compared)
+            told = _verdict(found, files, all_given.not_compared, [*by_hand])
             print_json(told | ({"ask_of_ledgers": perhaps} if perhaps else {}))
         for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
                 say(f"{name}: {problem}", err=as_json)  # a finding is evidence: it goes where "ok" goes
-        if len(files) < len(given):
+        if len(files) < len(given) + len(by_hand):
             say("no file was judged: a ledger that is not sound may hold any charge", err=as_json)
         if not as_json:
             for name in (name for name in found if not found[name]):
                 say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
             for name, one in files.items():
                 if not one.wrong:
-                    say(f"{name}: {_ok(one)}")
-            for name in all_given.by_hand:
-                say(f"{name}: a schema declared by hand, for which no ledger is charged")
+                    say(f"{name}: {_by_hand(one) if name in by_hand else _ok(one)}")
         for line in _not_compared(all_given.not_compared):
             say(line, err=as_json)
-        if any(found.values()) or any(one.wrong for one in files.values()):
-            raise typer.Exit(LedgerCorrupt.exit_code)
         for asked in perhaps:
             say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
         for asked, names in _questions(files).items():
             say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
+        if any(found.values()) or any(one.wrong for one in files.values()):
+            raise typer.Exit(LedgerCorrupt.exit_code)
         if perhaps or all_given.not_compared or any(one.asked or one.undecided for one in files.values()):
             raise typer.Exit(NOT_DECIDED)
 
 
 def _ok(one: Judged) -> str:
-    """The line of a file with which nothing is wrong. It says ok of one that was compared whole, and of no other."""
+    """The line of a file with which nothing is wrong. It says ok of one that was compared whole and of which nothing is asked, and of no other."""
     held = f"charge{'s' if len(one.charges) > 1 else ''} {', '.join(map(str, one.charges))}"
-    said = f"NOT DECIDED, {held}" if one.undecided else f"ok, {held}"
-    return "; ".join((said, *one.undecided, *one.remarks))
+    return "; ".join((f"{_word(one)}, {held}", *one.undecided, *one.remarks))
+
+
+def _word(one: Judged) -> str:
+    return "NOT DECIDED" if one.undecided else "ASK, see below" if one.asked else "ok"
+
+
+def _by_hand(one: Judged) -> str:
+    """The same of a schema of which nothing was drafted."""
+    decided = not one.undecided and not one.asked
+    said = "a schema declared by hand, for which no ledger is charged"
+    return "; ".join((said if decided else f"{_word(one)}, {said}", *one.undecided, *one.remarks))
 
 
 def _not_compared(files: Mapping[str, str]) -> list[str]:
@@ -318,7 +327,10 @@ def _questions(files: Mapping[str, Judged]) -> dict[str, list[str]]:
 
 
 def _verdict(
-    found: Mapping[str, list[str]], files: Mapping[str, Judged], not_compared: Mapping[str, str]
+    found: Mapping[str, list[str]],
+    files: Mapping[str, Judged],
+    not_compared: Mapping[str, str],
+    by_hand: Sequence[str],
 ) -> dict[str, object]:
     """As plain data."""
     undecided = {name: one.undecided for name, one in files.items() if one.undecided}
@@ -326,6 +338,7 @@ def _verdict(
         "files": {name: one.wrong for name, one in files.items()},
         "not_decided": undecided | {name: [f"not compared: {why}"] for name, why in not_compared.items()},
         "ask_before_you_sign": {name: one.asked for name, one in files.items() if one.asked},
+        "declared_by_hand": list(by_hand),
     }
     return {"ledgers": dict(found)} | {key: part for key, part in parts.items() if part}
 

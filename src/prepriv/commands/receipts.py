@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import re
@@ -11,16 +12,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prepriv.commands.exits import Stop, reason
-from prepriv.domain import drafted_content
+from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.ledger import Entry
 from prepriv.ledger.urls import is_url
 from prepriv.release.page import data_of
+from prepriv.runs.booked import schema_files
 from prepriv.schemas.declared_file import parse_yaml
 from prepriv.schemas.schema import load_schema
 
 _SCHEMAS = (".yaml", ".yml")
-_ENDINGS = (".json", ".html", *_SCHEMAS)
+_PAGES = (".html", ".htm")
+_ENDINGS = (".json", *_PAGES, *_SCHEMAS)
 _OF_LEDGER = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside one
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 _MEASURED = b"<title>prepriv evaluation</title>"
@@ -35,6 +38,18 @@ _UNRECORDED = (
     "Python saved it without the ledger, or a row was taken off. A head or receipt that someone else kept shows whether one was"
 )
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
+EDITED = (
+    "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
+)
+_EDITED_FILE = (
+    "the file was edited since it was drafted: columns, bounds, categories and classes are as drafted. Its other lines, such as comments, `rows:`, "
+    "`steps:` and `declared_by:`, were not compared: read them, and ask who changed what, and why"
+)
+_NO_FILE = (
+    "what it declares is what was drafted. The ledger holds no hash of the file (an earlier version, Python or `--json` made it), so its other lines, such as comments and "
+    "`steps:`, were not compared"
+)
+PREDICTIONS = "predictions (`prepriv predict`): no claim covers them where the rows are private ones. Such a file stays where the rows are, and is not given out"
 _HEAD = 2000  # bytes in which a page says what it is
 _LARGEST = 100_000_000  # bytes of a file that is read
 
@@ -60,13 +75,16 @@ class Given:
     """What a file that was given out says about its charges.
 
     receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a page the
-    hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is.
+    hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is. domain, file: of a drafted
+    schema what it declares, None where no run could use it, and the hash of its own bytes.
     """
 
     receipts: tuple[Receipt, ...]
     own: Receipt | None
     artifacts: tuple[str, ...]
     kind: FileKind
+    domain: Domain | None = None
+    file: str = ""
 
     @property
     def is_schema(self) -> bool:
@@ -76,11 +94,14 @@ class Given:
 
 @dataclass
 class Collected:
-    """What was given out: files with receipts; why each other file was not compared; and schemas that were declared by hand."""
+    """What was given out: files with receipts; why each other file was not compared; and what schemas declare that were made by hand."""
 
     given: dict[str, Given] = field(default_factory=dict)
     not_compared: dict[str, str] = field(default_factory=dict)
-    by_hand: list[str] = field(default_factory=list)
+    by_hand: dict[str, Domain] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.given) + len(self.not_compared) + len(self.by_hand)
 
 
 def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
@@ -88,18 +109,18 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
     found = Collected()
     own = {os.path.realpath(one) + end for one in ledgers for end in _OF_LEDGER}
     for place in places:
-        path, before = Path(place), len(found.given) + len(found.not_compared)
+        path, before = Path(place), len(found)
         if not path.exists():
             raise Stop(f"{path} cannot be read")
-        for file in _files_of(path) if path.is_dir() else [path]:
+        for file in files_of(path) if path.is_dir() else [path]:
             if os.path.realpath(file) not in own:
-                _collect(found, file, named=file == path)
-        if len(found.given) + len(found.not_compared) == before:
+                _collect(found, file)
+        if len(found) == before:
             raise Stop(f"{place} holds no file with a receipt")
     return found
 
 
-def _files_of(folder: Path) -> list[Path]:
+def files_of(folder: Path) -> list[Path]:
     """Whatever lies in it and below: links, which are not followed to folders, and folders that cannot be listed, too."""
     return sorted(
         one
@@ -108,8 +129,8 @@ def _files_of(folder: Path) -> list[Path]:
     )
 
 
-def _collect(found: Collected, file: Path, *, named: bool) -> None:
-    """Put a file where it belongs. named: by whoever asks, who wants to hear of a schema by hand that nothing was paid for it."""
+def _collect(found: Collected, file: Path) -> None:
+    """Put a file where it belongs."""
     name, ending = str(file), file.suffix.lower()
     if not file.is_file() or ending not in _ENDINGS:
         found.not_compared[name] = _why_not(file)
@@ -122,16 +143,24 @@ def _collect(found: Collected, file: Path, *, named: bool) -> None:
     except (Stop, ValueError, OSError) as why:
         found.not_compared[name] = str(why).removeprefix(f"{file} ").removeprefix(f"{file}: ")
         return
-    if is_schema and not named and _declared_by_hand(file, data):
-        found.by_hand.append(name)
+    if is_schema and (declared := _declared_by_hand(file, data)) is not None:
+        found.by_hand[name] = declared
+        return
+    if _holds_predictions(data):
+        found.not_compared[name] = PREDICTIONS
         return
     own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
     mine = next(_receipts(own), None)
     if mine is None:
         found.not_compared[name] = "it holds no receipt"
         return
-    kind, artifacts = _drafted_in(file) if is_schema else _artifact_in(file, data)
-    found.given[name] = Given(tuple(dict.fromkeys(_receipts(data))), mine, artifacts, kind)
+    receipts = tuple(dict.fromkeys(_receipts(data)))
+    if is_schema:
+        domain = _domain_of(file)
+        found.given[name] = Given(receipts, mine, _drafted_in(domain), "schema", domain, file=sha256_of(file))
+    else:
+        kind, artifacts = _artifact_in(file, data)
+        found.given[name] = Given(receipts, mine, artifacts, kind)
 
 
 def _why_not(file: Path) -> str:
@@ -143,6 +172,8 @@ def _why_not(file: Path) -> str:
     try:
         with file.open("rb") as opened:
             is_ledger = opened.read(len(_SQLITE)) == _SQLITE
+        if _are_predictions(file):
+            return PREDICTIONS
     except OSError as error:
         return f"it cannot be read: {reason(error)}"
     return (
@@ -150,15 +181,26 @@ def _why_not(file: Path) -> str:
     )
 
 
-def _declared_by_hand(file: Path, data: Any) -> bool:
-    """Whether it is a schema of which nothing was drafted, for which no ledger is charged."""
+def _are_predictions(path: Path) -> bool:
+    """Whether its header is one that `predict` writes, whatever columns it kept."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        line = file.readline(2**16).replace("\0", "?")
+    return next(csv.reader([line]), [])[:1] == ["prediction"]
+
+
+def _holds_predictions(data: Any) -> bool:
+    """Whether it is what `predict --json` prints."""
+    return isinstance(data, Mapping) and isinstance(data.get("prediction"), list) and "ledger" not in data
+
+
+def _declared_by_hand(file: Path, data: Any) -> Domain | None:
+    """What a schema declares of which nothing was drafted, for which no ledger is charged; None of any other file."""
     if not isinstance(data, Mapping) or "drafted" in data:
-        return False
+        return None
     try:
-        load_schema(file)
+        return load_schema(file).domain()
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def is_measurement(file: Path) -> bool:
@@ -182,7 +224,7 @@ def are_answers(file: Path) -> bool:
 
 def _begins(file: Path, titles: Sequence[bytes]) -> bool:
     """Whether it is a page with one of these titles."""
-    if file.suffix.lower() != ".html" or not file.is_file():
+    if file.suffix.lower() not in _PAGES or not file.is_file():
         return False
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
@@ -219,15 +261,21 @@ def _artifact_in(file: Path, data: Mapping[str, Any]) -> tuple[FileKind, tuple[s
     return "model" if is_model else "other", (sha256_of(file),)
 
 
-def _drafted_in(file: Path) -> tuple[FileKind, tuple[str, ...]]:
-    """ "schema", and the hash of what a schema declares, then those that it holds of what was drafted; nothing of a file that no run could use."""
+def _domain_of(file: Path) -> Domain | None:
+    """What a drafted schema declares; None of a file that no run could use."""
     try:
-        domain = load_schema(file, drafts=True).domain()
+        return load_schema(file, drafts=True).domain()
     except ValueError:
-        return "schema", ()
+        return None
+
+
+def _drafted_in(domain: Domain | None) -> tuple[str, ...]:
+    """The hash of what a schema declares, then those that it holds of what was drafted; nothing of a file that no run could use."""
+    if domain is None:
+        return ()
     held = (drafted.content for drafted in domain.drafts)
     here = drafted_content(domain.columns, domain.classes, domain.target)
-    return "schema", (here, *(content for content in held if content is not None))
+    return (here, *(content for content in held if content is not None))
 
 
 def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
@@ -272,12 +320,25 @@ def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, s
     if given.is_schema and not given.artifacts:
         return "what it declares was not compared: this version reads no schema in it", ""
     if given.is_schema:
-        here, *held = given.artifacts
-        known = recorded or {*held}
-        said = "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
-        booked = "" if recorded or given.own is None else not_recorded(given.own[0])
-        return booked, said if known and here not in known else ""
+        return _unanswered_of_schema(given, ledgers, recorded)
     return "" if recorded or given.own is None else not_recorded(given.own[0]), ""
+
+
+def _unanswered_of_schema(
+    given: Given, ledgers: Sequence[Sequence[Entry]], recorded: set[str]
+) -> tuple[str, str]:
+    """The same of a drafted schema: its bytes are those of its release, or what it declares is compared and the rest is left to people."""
+    files = {one for rows in ledgers for receipt in given.receipts for one in schema_files(rows, receipt[2])}
+    if given.file in files:
+        return "", ""
+    here, *held = given.artifacts
+    known = recorded or {*held}
+    booked = "" if recorded or given.own is None else not_recorded(given.own[0])
+    if known and here not in known:
+        return booked, f"{EDITED}{'. Its other lines were not compared: read them' if recorded else ''}"
+    if files:
+        return "", _EDITED_FILE
+    return booked or _NO_FILE, ""
 
 
 def _all_is_booked(given: Given, ledgers: Sequence[Sequence[Entry]]) -> bool:

@@ -30,7 +30,7 @@ from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.receipts import are_answers
+from prepriv.commands.receipts import are_answers, files_of
 from prepriv.commands.verify import SAID, both_accounts, differences
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
@@ -38,7 +38,7 @@ from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
-from prepriv.release.review import asked_of_weak
+from prepriv.release.review import asked_of_claim
 from prepriv.schemas.declared_file import parse_yaml
 from prepriv.tables.inspect import counted_columns
 from prepriv.tables.readers import column_names, names_of, read_table
@@ -285,47 +285,73 @@ def _booked(places: list[str] | None, released: Model, page: Report) -> list[str
         return []
 
 
-def _check_charge(places: list[str], released: Model, file: Path, page: Report | None) -> list[str]:
-    """Say whether a ledger paid for the model, and for what its page shows; Stop where none did. Gives what has to be asked."""
+def _check_charge(
+    places: list[str], released: Model, file: Path, page: Report | None
+) -> tuple[list[str], Stop | None]:
+    """Say whether a ledger paid for the model, and for what its page shows. Gives what has to be asked, and how the command ends where none did."""
+    failed: Stop | None = None
     try:
         place, others = holding(places, released)
-        wrong, unchecked = charge_problems(place, released, file.read_bytes(), page, others)
+        try:
+            wrong, unchecked = charge_problems(place, released, file.read_bytes(), page, others)
+        except Stop as why:
+            if why.code != NOT_DECIDED:
+                raise
+            wrong, unchecked, failed = [], [], why
         small, _ = unclaimed_drafts(place, released, others)
         headers = [Ledger.open(one).header for one in places]
-        told = [] if wrong else told_of_charge(place, released, others)
-        asked = (
-            []
-            if wrong or small
-            else [
-                *unrecorded(place, released),
-                *perhaps_the_same(headers),
-                *to_ask(place, released, page, others),
-            ]
-        )
+        told = [] if wrong or failed else told_of_charge(place, released, others)
+        asked = [
+            *([] if wrong or failed else unrecorded(place, released)),
+            *perhaps_the_same(headers),
+            *to_ask(place, released, page, others),
+        ]
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
     for line in (*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)):
         console.print(line, soft_wrap=True)
     if wrong:
-        raise Stop("the ledger did not pay for this model as it claims", FOUND)
+        return asked, Stop("the ledger did not pay for this model as it claims", FOUND)
     if small:
-        raise Stop("the model claims less than what was spent on it", FOUND)
+        return asked, Stop("the model claims less than what was spent on it", FOUND)
+    if failed is not None:
+        return asked, failed
     console.print("charged: the ledger is sound and booked at least what this model claims", soft_wrap=True)
     for line in told:
         console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
         console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
-    return asked
+    return asked, None
 
 
-def _ask_before(asked: list[str], *, as_json: bool) -> None:
-    """The last lines of a report, after all that is routine: what nobody should sign before it is answered. Exit code 8."""
-    if not asked:
-        return
-    console.print()
+def _ask_before(asked: list[str], *, as_json: bool, failed: Stop | None = None) -> None:
+    """The last lines of a report, after all that is routine: what nobody should sign before it is answered. Exit code 8, or that of what failed."""
+    if asked:
+        console.print()
     for line in asked:
         say(f"ASK BEFORE YOU SIGN: {line}", err=as_json)
-    raise typer.Exit(NOT_DECIDED)
+    if failed is not None:
+        raise failed
+    if asked:
+        raise typer.Exit(NOT_DECIDED)
+
+
+def _beside(model: Path, given: Sequence[str | Path]) -> list[str]:
+    """What to ask of a folder that holds more than its model and what was given with it: only a ledger's own look names each file."""
+    if not model.is_dir():
+        return []
+    own = {os.path.realpath(path) for path in (artifact_file(model), *given)}
+    others = [
+        str(file.relative_to(artifact_file(model).parent))
+        for file in files_of(artifact_file(model).parent)
+        if os.path.realpath(file) not in own
+    ]
+    if not others:
+        return []
+    more = f" and {len(others) - _MOST_ODD:,} more" if len(others) > _MOST_ODD else ""
+    return [
+        f"what else lies in the folder of the model, and is not compared here: {', '.join(others[:_MOST_ODD])}{more}. `prepriv ledger verify LEDGER FOLDER` judges each file"
+    ]
 
 
 def _on_trust(page: Report) -> str:
@@ -382,38 +408,27 @@ def report(
         if are_answers(model):
             raise Stop(_ANSWERS.format(path=model)) from None
         raise
-    anew = None
+    anew, failed = None, None
     if record is not None:
         _check_record(record)
     if verify is not None:
-        wrong, unchecked, anew = differences(verify, released)
-        if anew.artifact is not None and anew.artifact["sha256"] != _sha256(artifact_file(model)):
-            wrong.append("the model's file has other bytes than this version writes for this model")
-        for line in wrong:
-            console.print(f"differs: {line}", soft_wrap=True)
-        if wrong:
-            raise Stop(f"{verify} is not the report that this version gives for this model", FOUND)
-        console.print(f"verified: {verify} is exactly the report that this model gives")
-        if not ledger:
-            console.print(_on_trust(anew), soft_wrap=True)
-        booked = _booked(ledger, released, anew)
-        for line in booked:
-            console.print(f"as the ledger has them since the release, by their hash: {line}", soft_wrap=True)
-        for line in (one for one in unchecked if one not in booked):
-            console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
-        if anew.measured is None and anew.evaluation is None and not ledger:
-            console.print(
-                "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",
-                soft_wrap=True,
-            )
-        console.print(both_accounts(anew), soft_wrap=True)
+        anew, failed = _verified(verify, model, released, ledger)
+    if failed is not None and not ledger:
+        raise failed
     plan = released.declared
     alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     shown = anew or alone  # the page that was verified has what was measured, too
-    weak = asked_of_weak(shown.guarantee)
-    asked = _check_charge(ledger, released, artifact_file(model), anew) if ledger else weak
+    standing = asked_of_claim(shown)
+    asked = standing
+    if ledger:
+        asked, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
+        failed = failed or unpaid
+    if ledger or verify is not None:
+        asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
+    if failed is not None:
+        _ask_before(asked, as_json=as_json, failed=failed)
     if record is not None:
-        _write_record(record, shown, [one for one in asked if one not in weak])
+        _write_record(record, shown, [one for one in asked if one not in standing])
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")
@@ -434,3 +449,37 @@ def report(
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)
     console.print(f"file: {artifact_file(model)}" + (f", page: {html}" if html is not None else ""))
     _ask_before(asked, as_json=as_json)
+
+
+def _verified(
+    verify: Path, model: Path, released: Model, ledger: list[str] | None
+) -> tuple[Report | None, Stop | None]:
+    """Say whether a page is its model's, and what of it follows from no model. Gives the rebuilt page, and how the command ends where it differs."""
+    try:
+        wrong, unchecked, anew = differences(verify, released)
+    except Stop as why:
+        if why.code != FOUND:
+            raise
+        return None, why
+    else:
+        if anew.artifact is not None and anew.artifact["sha256"] != _sha256(artifact_file(model)):
+            wrong.append("the model's file has other bytes than this version writes for this model")
+        for line in wrong:
+            console.print(f"differs: {line}", soft_wrap=True)
+        if wrong:
+            return anew, Stop(f"{verify} is not the report that this version gives for this model", FOUND)
+        console.print(f"verified: {verify} is exactly the report that this model gives")
+        if not ledger:
+            console.print(_on_trust(anew), soft_wrap=True)
+        booked = _booked(ledger, released, anew)
+        for line in booked:
+            console.print(f"as the ledger has them since the release, by their hash: {line}", soft_wrap=True)
+        for line in (one for one in unchecked if one not in booked):
+            console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
+        if anew.measured is None and anew.evaluation is None and not ledger:
+            console.print(
+                "no score stands on this page: only a ledger shows whether one was paid for and left out (`--ledger`)",
+                soft_wrap=True,
+            )
+        console.print(both_accounts(anew), soft_wrap=True)
+        return anew, None

@@ -62,7 +62,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
     if data.get("version") != here["version"]:
         wrong.insert(0, f"{_VERSION}{own_version()}, which may word it otherwise")
-    wrong += _other_lines(text, made, data, path.suffix == ".html")
+    wrong += _other_lines(text, made, data, path.suffix.lower() in (".html", ".htm"))
     found = [SAID[SCORE]] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []
     found += [SAID[CANARIES]] if audited is not None else []

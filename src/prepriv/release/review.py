@@ -140,6 +140,15 @@ def asked_of_weak(claim: Guarantee | None) -> list[str]:
     ]
 
 
+def asked_of_claim(report: Report) -> list[str]:
+    """What a page itself leaves to answer before anyone signs, without a ledger: a weak claim, and a draft that was edited."""
+    edited = report.plan.domain.as_drafted is False
+    said = [
+        "who edited columns, bounds, categories or classes since the draft, and after seeing what? The page says that they were edited"
+    ]
+    return [*asked_of_weak(report.guarantee), *(said if edited else [])]
+
+
 def asked_of_curator(report: Report) -> list[str]:
     """What only the curator can answer: lines for an officer."""
     domain, claim = report.plan.domain, report.guarantee
