@@ -481,7 +481,7 @@ class Domain:
         n : int, optional
             The declared number of records. None takes it from the table. Under add-or-remove-one it must be declared.
         label : str, optional
-            Name of the label column. None: the last column.
+            Name of the label column. None: the last column, which a DraftWarning names before anything is charged.
         adjacency : {"replace-one", "add-or-remove-one"}, default "replace-one"
             What neighbouring data sets are.
         ledger : path or URL, optional

@@ -206,6 +206,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         `prepriv.validate(domain, X, y)` yourself. If no label is a declared class, the model is trained on noise
         alone. No fit may look at labels to say so. A `NoiseAlone` warning says that the released sums look like that.
         """
+        if isinstance(y, str) and y in list(getattr(X, "columns", ())) and as_stream(X) is None:
+            raise BadData(
+                f"y is the column of labels itself here, not its name: fit(table.drop(columns={y!r}), table[{y!r}])"
+            )
         for name in params:
             raise TypeError(
                 f"fit does not take {name}"
@@ -515,6 +519,21 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             "an importance of columns is computed from rows, and no guarantee covers it: read coef_ and coefficients_ of steps='linear' "
             "or model_.shapes() of steps='additive', which were paid for, or pay for an evaluation of each column (docs/scikit-learn.md)"
         )
+
+    @property
+    def save(self) -> Any:
+        """Not available. The AttributeError names what is saved."""
+        raise AttributeError("the released model is saved, with its claim: estimator.model_.save(folder)")
+
+    @property
+    def to_sklearn(self) -> Any:
+        """Not available. The AttributeError names what is exported."""
+        raise AttributeError("the released model is exported: estimator.model_.to_sklearn()")
+
+    @property
+    def to_onnx(self) -> Any:
+        """Not available. The AttributeError names what is exported."""
+        raise AttributeError("the released model is exported: estimator.model_.to_onnx()")
 
     def _coefficients(self) -> Coefficients:
         from prepriv.release.coefficients import coefficients

@@ -149,6 +149,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         they contain at least the share `level` of the targets in the same population. Proof:
         docs/proofs/evaluation.md.
         """
+        if isinstance(level, PrivateEvaluation):
+            raise ValueError("an evaluation is given by name: predict_interval(X, evaluation=...)")
         model, made = self._fitted(), getattr(self, "evaluation_", None) if evaluation is None else evaluation
         if not isinstance(made, PrivateEvaluation):
             raise ValueError(

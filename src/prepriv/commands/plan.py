@@ -168,6 +168,12 @@ def plan(
             ("--epsilons", epsilons),
             ("--holdout", holdout),
         ):
+            if given is not None and option == "--epsilons":
+                first = epsilons.split(",")[0] if epsilons else "0.1"
+                raise Stop(
+                    f"--epsilons compares what schemas are worth on tables we measured, and a pipeline names its own estimator: run "
+                    f"`prepriv plan {schema} --epsilon {first}` once for each ε, or give --epsilons to a schema of the same columns"
+                )
             if given is not None:
                 raise Stop(
                     f"{option} is for schemas, because a pipeline names its own estimator and prints its own prices"

@@ -471,6 +471,13 @@ def draft_domain(
         source=None if stream is None else stream.source,
         classes=classes,
     )
+    if label is None:  # before the charge: where it is made an error, nothing is spent
+        warnings.warn(
+            f"label= is not given, so the last column, {printable(plan.label)!r}, is drafted as the label, and part of ε is spent on its classes. "
+            "If that is not what is to be learned, stop here and give label=",
+            DraftWarning,
+            stacklevel=callers_level(),
+        )
     drafted = draft_in_private(plan, frame, ledger=ledger)
     made = drafted.domain()
     told = tuple(drafted.told())

@@ -146,7 +146,7 @@ class Choice:
         plan, made = self.plan, self.guarantee_
         claim = "no claim"
         if made is not None:
-            claim = f"{epsilon_at(made.epsilon(plan.delta), plan.delta)}: {made}"
+            claim = f"{epsilon_at(made.epsilon(plan.delta), plan.delta)}: {made.stated}"
         place = f"candidate {self.number + 1} of {len(plan.chosen.plans)} (number={self.number})"
         return f"{place}: {self.candidate}; {plan.chosen.method}, {claim}"
 

@@ -19,7 +19,7 @@ from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure
 from prepriv.evaluation.measured_quality import quality_of
-from prepriv.evaluation.thresholds import DecisionThreshold, thresholds_of
+from prepriv.evaluation.thresholds import ThresholdTable, thresholds_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import epsilon_at, up
@@ -100,8 +100,9 @@ class PrivateEvaluation:
         return self.all_rows.roc
 
     @cached_property
-    def thresholds(self) -> tuple[DecisionThreshold, ...]:
-        """Recall and precision of the rarer of two classes at each edge of the scores; none if these were not measured."""
+    def thresholds(self) -> ThresholdTable:
+        """Recall and precision of the rarer of two classes at each edge of the scores, printed as a table with the weight that does the
+        same; none if these were not measured."""
         return thresholds_of(self.all_rows)
 
     @property

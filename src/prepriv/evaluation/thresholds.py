@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from prepriv._text import printable
 from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
@@ -40,16 +41,32 @@ class DecisionThreshold:
         return {"class": self.of, "above": self.above, "weight": self.weight} | figures
 
 
+class ThresholdTable(tuple[DecisionThreshold, ...]):
+    """Those of one evaluation, in order; printed as a table with the weight of each."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        if not self:
+            return "no thresholds: the scores of two classes were not measured, or hardly any row stood out of the noise"
+        lines = [threshold_heads(printable(self[0].of)), *(one.cells for one in self)]
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        told = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
+        return "\n".join([*told, THRESHOLDS_ARE_FREE])
+
+    __repr__ = __str__
+
+
 def threshold_heads(of: str) -> tuple[str, str, str, str]:
     """Names of the cells."""
     return f"probability of {of} above", f"as a weight of {of}", "recall", "precision"
 
 
-def thresholds_of(rows: Measured) -> tuple[DecisionThreshold, ...]:
+def thresholds_of(rows: Measured) -> ThresholdTable:
     """Of each edge of the scores at which recall and precision are known; none unless scores of two classes were measured."""
     classes = [str(c) for c in rows.plan.domain.classes]
     if len(classes) != 2 or "scores" not in rows.counts:
-        return ()
+        return ThresholdTable()
     other, own = rows.counts["scores"].T  # by the probability of the second class, ascending
     of, edges = classes[1], list(rows.plan.edges)
     if own.sum() > other.sum():
@@ -64,4 +81,4 @@ def thresholds_of(rows: Measured) -> tuple[DecisionThreshold, ...]:
         )
         for k, edge in enumerate(edges)
     ]
-    return tuple(t for t in found if t.recall.value is not None and t.precision.value is not None)
+    return ThresholdTable(t for t in found if t.recall.value is not None and t.precision.value is not None)

@@ -82,7 +82,7 @@ class Guarantee:
     >>> round(made.epsilon(1e-5), 3), round(made.mu, 4)
     (2.004, 0.5025)
     >>> print(made)
-    0.5025-GDP, replace-one
+    0.5025-GDP, replace-one; .epsilon(delta) gives its ε at a δ
     """
 
     tradeoff: TradeoffFunction
@@ -310,6 +310,12 @@ class Guarantee:
         } | ({} if self.unit is None else {"unit": self.unit})
 
     def __str__(self) -> str:
+        """What it states without a delta, and what gives its epsilon at one."""
+        return f"{self.stated}; .epsilon(delta) gives its ε at a δ"
+
+    @property
+    def stated(self) -> str:
+        """What it states without a delta."""
         parts = [f"{up(self.mu, 4)}-GDP" if self.mu is not None else "f-DP", self.neighbours]
         if self.conditions:
             parts.append("if " + " and ".join(self.conditions))

@@ -256,7 +256,7 @@ def short(guarantee: Guarantee | None, delta: float) -> str:
     """
     if guarantee is None:
         return "no privacy is claimed"
-    return f"{epsilon_at(guarantee.epsilon(delta), delta)}; {guarantee}"
+    return f"{epsilon_at(guarantee.epsilon(delta), delta)}; {guarantee.stated}"
 
 
 def claim_in_html(guarantee: Guarantee | None, delta: float, title: str) -> str:

@@ -59,7 +59,12 @@ def to_do(
         yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
     if alone and not (found is not None and found.beats_the_commonest):
         yield alone
-    if found is None or not found.known:
+    if found is not None and found.warning is not None:
+        yield (
+            "Correct what the warning names before it is measured again: `prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) "
+            "says to the curator alone which labels are not declared."
+        )
+    elif found is None or not found.known:
         if found is not None and found.unasked:
             what, option = (
                 ("how far it is off", "squared_error")
@@ -137,6 +142,7 @@ def to_do(
         or unproven
         or unusable
         or incomparable
+        or found.warning is not None
         or found.unknown
         or found.asks_for_more
         or found.often_cut

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 STANDS_OUT = 2.0
 """Standard deviations of its noise from which on a weight is not taken for noise."""
 _PRINTED = 20
+_RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
 # Maps that keep columns apart: after these alone a weight is that of a column.
@@ -76,7 +77,8 @@ class Coefficients:
     unit: str = ""
 
     def __str__(self) -> str:
-        """The weights that stand out of twice their noise, by how far they do, and the largest of the others."""
+        """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
+        known, all in the order of the columns."""
         named = self.names or tuple(f"feature {j}" for j in range(len(self.weights)))
         ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
         noise = np.full(len(named), np.nan) if self.noise is None else self.noise
@@ -85,10 +87,17 @@ class Coefficients:
             for name, row, s in zip(named, self.weights.tolist(), noise.tolist())
             for end, w in zip(ends, row)
         ]
-        every.sort(key=lambda one: -one[0])
-        if self.noise is None:
-            titled = [(every, f"weights, whose noise is not known ({len(every)}):")]
+        if self.noise is None:  # a large one may be of a category that no record has, so size is not an order
+            every.sort(key=lambda one: one[1].split(" -> ")[0].endswith(_RARELY_THERE))
+            titled = [
+                (
+                    every,
+                    f"weights in the order of the columns, missing and other cells last ({len(every)}). How much of each is noise is not known: "
+                    "where few records have a category it may be most:",
+                )
+            ]
         else:
+            every.sort(key=lambda one: -one[0])
             clear = [one for one in every if one[0] > STANDS_OUT]
             rest = every[len(clear) :]
             titled = [
