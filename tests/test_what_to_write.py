@@ -84,14 +84,14 @@ def test_labels_of_another_type_are_what_the_advice_is_about(classifier, table):
             table[["sex", "age"]], table["ill"] == "yes", epsilon=3.0, measures=measures
         )
         assert "declared class" in str(made) and "prepriv.validate(" in str(made)
-        assert "Nothing in these" not in str(made) and "larger ε" not in str(made)
+        assert "Nothing in these" not in str(made)
 
 
 def test_a_draft_without_a_label_says_which_column_it_takes_before_the_charge(table, tmp_path):
     Ledger.create(tmp_path / "L.db", dataset_id="people", epsilon=5, delta=1e-4)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DraftWarning)
-        with pytest.raises(DraftWarning, match="'age', is drafted as the label"):
+        with pytest.raises(DraftWarning, match="'age', is drafted"):
             Domain.draft(table[["sex", "age"]], epsilon=1.0, ledger=tmp_path / "L.db")
     assert Ledger.open(tmp_path / "L.db").entries() == ()
     with warnings.catch_warnings(record=True) as told:

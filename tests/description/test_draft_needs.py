@@ -278,7 +278,7 @@ def test_a_draft_in_python_says_what_the_command_says_and_is_not_lost_where_warn
     wards = np.array(["w"] * 2000 + [f"r{i}" for i in range(2000)])
     rows = pa.table({"a": np.arange(4000.0), "b": wards, "y": ["u", "v"] * 2000})
     with pytest.warns(DraftWarning, match="LEFT OUT of 'b'") as seen:
-        domain = prepriv.Domain.draft(rows, epsilon=1.0)
+        domain = prepriv.Domain.draft(rows, label="y", epsilon=1.0)
     told = domain.drafts[0].told
     assert any(line.startswith("NOT LISTED of 'b'") for line in told)
     said = next(str(w.message) for w in seen if w.category is DraftWarning)
@@ -287,4 +287,4 @@ def test_a_draft_in_python_says_what_the_command_says_and_is_not_lost_where_warn
     assert prepriv.Domain.from_json(domain.to_json()) == domain
     with warnings.catch_warnings():
         warnings.simplefilter("error", DraftWarning)
-        assert prepriv.Domain.draft(rows, epsilon=1.0).drafts[0].told
+        assert prepriv.Domain.draft(rows, label="y", epsilon=1.0).drafts[0].told

@@ -474,7 +474,7 @@ def draft_domain(
     if label is None:  # before the charge: where it is made an error, nothing is spent
         warnings.warn(
             f"label= is not given, so the last column, {printable(plan.label)!r}, is drafted as the label, and part of ε is spent on its classes. "
-            "If that is not what is to be learned, stop here and give label=",
+            "If a model is for another column, stop here and give label=",
             DraftWarning,
             stacklevel=callers_level(),
         )

@@ -332,7 +332,7 @@ class Quality:
         """For whom it fails: sentences, the worst first."""
         for share in lowest(self.recalls):
             yield f"Of 100 records that are truly {in_quotes(share)}, it recognises {share}."
-        if self.unknown and self.warning is None:
+        if self.unknown:
             yield f"Too few records beside the noise to say how often it recognises {_listed(self.unknown)}: {self._more}."
         if not self.of_number and not self.recalls:
             yield f"How well it recognises each class was not measured: {_option('confusion')} does."
