@@ -361,3 +361,39 @@ def test_predictions_in_a_folder_are_named_as_what_no_claim_covers(copy, capsys)
         (line,) = [one for one in out.split("\n") if one.startswith(f"{name}: ")]
         assert "NOT DECIDED, not compared: predictions" in line and "no claim covers them" in line
     assert code == 8
+
+
+def test_a_cap_that_is_hardly_a_limit_is_called_that(tmp_path, capsys):
+    domain = prepriv.Domain({"a": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=N)
+    for cap, said in ((2, 0), (200, 1)):
+        ledger = tmp_path / f"{cap}.db"
+        Ledger.create(ledger, "people", epsilon=cap, delta=1e-3)
+        clf = prepriv.PrivateClassifier(domain, epsilon=0.5, steps=[], ledger=ledger)
+        clf.fit(TABLE[["a"]], TABLE["y"]).model_.save(tmp_path / f"m{cap}", ledger=ledger)
+        assert run(["report", str(tmp_path / f"m{cap}"), "--ledger", str(ledger)]) == 0
+        assert capsys.readouterr().out.count("this cap is hardly a limit") == said
+
+
+def test_names_that_differ_by_dots_may_be_one_data_set(tmp_path, capsys):
+    for name in ("people-1993", "people.1993"):
+        Ledger.create(tmp_path / f"{name}.db", name, epsilon=1, delta=1e-3)
+    names = [str(tmp_path / f"{name}.db") for name in ("people-1993", "people.1993")]
+    code, out = printed(capsys, ["ledger", "verify", *names])
+    assert code == 8 and "are the same data set" in out
+
+
+def test_a_record_states_nothing_that_a_ledger_leaves_open(copy, capsys):
+    """It said "declared beforehand" of a table with a hidden draft, and "all charges on these data" of one ledger of two."""
+    assert run(["report", "run", "--ledger", "L.db", "--record", "r.yaml"]) == 0
+    text = Path("r.yaml").read_text()
+    assert "drafted privately from the rows;" in text and "declared beforehand" not in text
+    assert "all charges" not in text and "of a ledger, which adds up what is charged to it" in text
+    assert "publication_date: '1900-01-01'  # QUESTION: when was it first published?" in text
+    yaml.safe_load(text)
+    Path("run/model/other.txt").write_text("")  # a question of the officer, and not of the registry
+    assert run(["report", "run", "--ledger", "L.db", "--record", "s.yaml"]) == 8
+    assert Path("s.yaml").read_text() == text
+
+
+def test_a_page_asks_where_predictions_of_the_private_rows_are(copy):
+    assert "Were predictions of the private rows given out?" in Path("run/report.html").read_text()

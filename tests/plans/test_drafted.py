@@ -97,7 +97,7 @@ def test_a_model_claims_training_and_draft_and_says_both(tmp_path):
     assert whole.epsilon(DELTA) == pytest.approx(by_hand(part, domain()), rel=1e-6)
     note = whole.notes[0]
     assert note.startswith("in all: ε = 0.8 at δ = 1e-05 of this run") and "ε = 0.5 at" in note
-    assert "so their costs are added as f-DP" in note and "drafted privately for ε = 0.5" in repr(domain())
+    assert "so the total counts both" in note and "drafted privately for ε = 0.5" in repr(domain())
     clf.model_.save(tmp_path)
     loaded = Model.load(tmp_path)
     assert loaded.guarantee.epsilon(DELTA) == whole.epsilon(DELTA)

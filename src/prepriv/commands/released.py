@@ -419,16 +419,16 @@ def report(
     alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     shown = anew or alone  # the page that was verified has what was measured, too
     standing = asked_of_claim(shown)
-    asked = standing
+    asked = of_ledger = standing
     if ledger:
         asked, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
-        failed = failed or unpaid
+        failed, of_ledger = failed or unpaid, asked
     if ledger or verify is not None:
         asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
     if failed is not None:
         _ask_before(asked, as_json=as_json, failed=failed)
     if record is not None:
-        _write_record(record, shown, [one for one in asked if one not in standing])
+        _write_record(record, shown, [one for one in of_ledger if one not in standing])
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")

@@ -111,4 +111,4 @@ def _counted(drafted: Drafted) -> str:
 
 def _told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return f"in all: {epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so their costs are added as f-DP, not as a sum of ε"
+    return f"in all: {epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so the total counts both. It is computed from the noise of each, and need not be the sum of the two ε"

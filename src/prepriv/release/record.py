@@ -15,6 +15,7 @@ import yaml
 
 from prepriv._text import printable
 from prepriv._version import own_version
+from prepriv.domain import Domain
 from prepriv.guarantees.drafts import what_was_drafted
 from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import exact, separated, up
@@ -137,10 +138,12 @@ def as_yaml(record: Mapping[str, Any]) -> str:
     asked = questions(record)
     head = f"# Made by prepriv {own_version()}. Left to the curator, {len(asked)} questions:\n"
     listed = "".join(f"# {path}: {question}\n" for path, question in asked)
+    text = yaml.dump(dict(record), Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=10**6)
+    unknown = f"publication_date: '{UNKNOWN_DATE}'\n"  # the registry demands a date, so the question stands beside it
     return (
         head
         + listed
-        + yaml.dump(dict(record), Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=10**6)
+        + text.replace(unknown, f"{unknown.rstrip()}  # {_ask('when was it first published?')}\n", 1)
     )
 
 
@@ -199,9 +202,16 @@ def _basic(report: Report) -> dict[str, Any]:
 def _variant(report: Report) -> dict[str, Any]:
     return {
         "variant_name": "Approximate DP",
-        "data_domain": f"Tables of these columns, {'declared beforehand' if not report.plan.domain.drafts else 'drafted privately from the rows'}; what lies outside is mapped into them by a fixed rule, cell by cell:\n{schema_in_words(report.plan.domain)}",
+        "data_domain": f"Tables of these columns, {_how_declared(report.plan.domain)}; what lies outside is mapped into them by a fixed rule, cell by cell:\n{schema_in_words(report.plan.domain)}",
         "unprotected_quantities": unprotected(report.plan),
     }
+
+
+def _how_declared(domain: Domain) -> str:
+    """What is known of where columns come from: a schema without a draft does not show that it was declared before anyone looked."""
+    if not domain.drafts:
+        return "as they were declared"
+    return f"drafted privately from the rows{'' if domain.as_drafted else ', or edited since'}"
 
 
 def _loss(report: Report) -> dict[str, Any]:
@@ -231,7 +241,7 @@ def _model(report: Report) -> dict[str, Any]:
     assert claim is not None
     once = "One model and its report left this run."
     if report.receipt is not None:
-        once += f" The run is charged in row {report.receipt['sequence']} of a ledger that adds up all charges on these data."
+        once += f" The run is charged in row {report.receipt['sequence']} of a ledger, which adds up what is charged to it."
     return {
         "model_name": "Central",
         "model_name_details": trust(claim),

@@ -164,6 +164,9 @@ def asked_of_curator(report: Report) -> list[str]:
         lines.append(
             "What were the earlier charges of its ledger, and was a private draft of this schema among them? The claim of this page covers none."
         )
+    lines.append(
+        "Were predictions of the private rows given out? No claim covers them, and such a file has to stay where the rows are."
+    )
     lines.append("Where does the number of records come from, and was the table counted before?")
     if claim is not None and claim.conditions:
         lines.append(

@@ -290,4 +290,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if False:\n",
         (EDITED, "-k", "predictions_in_a_folder"),
     ),
+    Mutant(
+        "a cap that is hardly a limit passes for one",
+        CLASS,
+        "commands/charged.py",
+        "_NEARLY_ALWAYS = 99.0",
+        "_NEARLY_ALWAYS = 101.0",
+        (EDITED, "-k", "hardly_a_limit"),
+    ),
+    Mutant(
+        "a record for the registry asks what only an officer can see",
+        CLASS,
+        "commands/released.py",
+        "[one for one in of_ledger if one not in standing]",
+        "[one for one in asked if one not in standing]",
+        (EDITED, "-k", "leaves_open"),
+    ),
+    Mutant(
+        "a page does not ask for predictions of the private rows",
+        CLASS,
+        "release/review.py",
+        '"Were predictions of the private rows given out? ',
+        '"',
+        (EDITED, "-k", "where_predictions"),
+    ),
 )
