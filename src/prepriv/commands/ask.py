@@ -105,5 +105,10 @@ def _show(found: Answers) -> None:
     print_spent(found.guarantee_, found.plan.look, found.plan.domain)
     lines = [(question, what, str(e)) for question, what, e in found.lines()]
     print_table("Each with the 95 % interval of its noise", ("question", "", ""), lines)
+    if any(question.kind == "share" for question in found.plan.questions):
+        console.print(
+            "share: of all records, or of all in the group. Records with a gap there count, as missing",
+            soft_wrap=True,
+        )
     if found.within:
         console.print(found.within, soft_wrap=True)

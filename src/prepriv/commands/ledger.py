@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from prepriv.commands.exits import NOT_DECIDED, print_json, say
-from prepriv.guarantees.gaussian import gdp_mu
-from prepriv.guarantees.printed import down
+from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
+from prepriv.guarantees.printed import down, up
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
 from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, few_fits, no_delta_left, short_amount
@@ -110,6 +110,17 @@ def create(
             if few := few_fits(ledger.header.unit, ledger.header.cap):
                 say(few)
             say(_as_mu(float(epsilon), float(delta)))
+        elif as_epsilons := _as_epsilons(ledger.header):
+            say(as_epsilons)
+
+
+def _as_epsilons(header: Header) -> str:
+    """What a cap on mu is as one on epsilon, at usual deltas, rounded up; "" for other units."""
+    if header.unit != "gdp":
+        return ""
+    mu = math.sqrt(float(decimals("gdp", header.cap)["mu^2"])) * (1 + 1e-12)
+    told = [f"epsilon {up(gdp_epsilon(mu, delta), 4)} at delta {delta:g}" for delta in (1e-5, 1e-6)]
+    return f"that is {' and '.join(told)}"
 
 
 def _as_mu(epsilon: float, delta: float) -> str:
@@ -139,6 +150,8 @@ def show(
             return
         say(f"data set   {header.dataset_id}")
         say(f"claim      {_claim(header)}")
+        if as_epsilons := _as_epsilons(header):
+            say(f"           {as_epsilons}")
         if rows := [str(e.sequence) for e in entries if e.conditional]:
             say(f"           for neighbours that satisfy the conditions noted in rows {', '.join(rows)}")
         booked = booked_in_periods(entries) or ({} if header.periods else {"": Quanta(0)})

@@ -392,6 +392,7 @@ def show_compared(lines: Sequence[Compared]) -> None:
                 *told,
             )
         )
+    measured = any(line.worth is not None for line in lines)  # of classes alone
     columns = (
         "ε",
         "attacker right, at most",
@@ -402,12 +403,12 @@ def show_compared(lines: Sequence[Compared]) -> None:
         "beat commonest",
     )
     print_table(
-        "What each ε promises, and what accuracy it left on tables we measured",
-        columns,
-        rows,
-        right=(0, 1, 2, 3, 5, 6),
+        f"What each ε promises{', and what accuracy it left on tables we measured' if measured else ''}",
+        columns if measured else columns[:4],
+        rows if measured else [row[:4] for row in rows],
+        right=(0, 1, 2, 3, 5, 6) if measured else (0, 1, 2, 3),
     )
-    for sentence in _READING:
+    for sentence in _READING if measured else (*_READING[:3], _OF_NUMBERS, _READING[-1]):
         console.print(sentence, soft_wrap=not console.is_terminal)
 
 
@@ -418,10 +419,16 @@ _READING = (
     "attacker right: of 100 guesses about one record, at most so many are right; a coin has 50. With a private draft of the schema, of both.",
     "noise: of one step of training, times that of the first line.",
     "n·µ/d: records times budget per column. It decides what noise leaves of the signal.",
+    "accuracy to expect: beside the same model without noise, which may itself be worthless. The last two columns tell more.",
     "errors more: in 100, than without privacy; half of the runs on 42 public tables at such an n·µ/d had at most the first number, and "
     "8 of 10 at most the second. Your table can differ.",
     "beat commonest: how many of those runs were right more often than always predicting the commonest class.",
     "Which ε? docs/learn/which-epsilon.md",
+)
+
+
+_OF_NUMBERS = (
+    "What an ε was worth was measured for classes alone: docs/regression.md has runs with numeric targets."
 )
 
 

@@ -274,6 +274,20 @@ def plan_questions(
     return AskedPlan(used.with_n(count), asked, look, names)
 
 
+def _instead(name: str, asked: Sequence[Asked], known: Mapping[str, Column]) -> str:
+    """What to ask in place of one category, or of two groups, whose text was read as the name of a column; "" for any other name."""
+    column = name.partition("=")[0].strip()
+    if column in known and column != name:
+        return f': one category cannot be asked about alone. Ask "share({column})", which has a line for each category at the same price'
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and all(part in known for part in parts) and any(q.by == name for q in asked):
+        return (
+            f': by takes one column. Ask twice, by {parts[0]} and by {parts[1]}, or ask "crosstab({parts[0]}, {parts[1]})" for how many '
+            "records each pair has"
+        )
+    return ""
+
+
 def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
     """The domain of the columns that are read; the label is one of them. ValueError for one that is not declared."""
     known: dict[str, Column] = dict(domain.columns)
@@ -283,7 +297,9 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
         known[domain.label] = target.plain if target else Categorical(tuple(map(str, domain.classes)))
     for name in names:
         if name not in known:
-            raise ValueError(f"{shown(name)} is asked about, but the schema does not declare it")
+            raise ValueError(
+                f"{shown(name)} is asked about, but the schema does not declare it{_instead(name, asked, known)}"
+            )
     for q in asked:
         kinds = [known[name] for name in q.columns]
         wanted: tuple[type, ...] = (Numeric,)

@@ -21,20 +21,21 @@ class NoiseAlone(UserWarning):
     """The noisy sums that a training released look like noise alone."""
 
 
-def noise_in_words(classes: Sequence[Any]) -> str:
-    """What noisy sums that look like noise alone may mean. classes: as declared; no label was looked at."""
+def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
+    """What noisy sums that look like noise alone may mean. classes: as declared; no label was looked at. in_python: names tools of
+    scikit-learn that number classes, which no command uses."""
     names = [f'"{printable(str(name))}"' for name in classes[:_MOST]]
     more = f" and {len(classes) - _MOST} more" if len(classes) > _MOST else ""
     numbered = [str(name) for name in classes] == [str(k) for k in range(len(classes))]
     tools = (
         ""
-        if numbered
+        if numbered or not in_python
         else "VotingClassifier, StackingClassifier, BaggingClassifier, OneVsRestClassifier and cross_val_predict with predict_proba number the "
         f"classes before they fit: for them declare classes=list(range({len(classes)})) and give such labels. "
     )
     return (
         "As far as what was released can tell, the model is noise. Either the rows say too little at this ε, or no label is a declared "
-        f"class ({', '.join(names)}{more}). {tools}`prepriv.validate(domain, X, y)` says which, to the curator alone."
+        f"class ({', '.join(names)}{more}). {tools}`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
     )
 
 
@@ -42,7 +43,9 @@ def warn_of_noise(model: Model) -> None:
     """Warn about a model that was paid for. A filter that makes the warning an error cannot cost the model: nothing is said then."""
     if model.noise_alone:
         with contextlib.suppress(NoiseAlone):
-            warnings.warn(noise_in_words(model.domain.classes), NoiseAlone, stacklevel=callers_level())
+            warnings.warn(
+                noise_in_words(model.domain.classes, in_python=True), NoiseAlone, stacklevel=callers_level()
+            )
 
 
 def to_do(
