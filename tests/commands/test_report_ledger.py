@@ -185,6 +185,22 @@ def verified(folder, page, capsys):
     return code, capsys.readouterr().out
 
 
+def test_a_measurement_that_another_version_worded_is_not_called_forged(measured, tmp_path, capsys):
+    """Where a note of the claim is worded otherwise since, the page was said to hold a measurement that its counts do not give."""
+    text = (measured / "page.html").read_text()
+    data = data_of(text)
+    data["measured_in_private"]["guarantee"]["notes"] = ["worded otherwise"]
+    for version, code, said in (
+        ("0.2.9", 8, "it was not made by version"),
+        (own_version(), 5, "do not give"),
+    ):
+        page = tmp_path / f"{version}.json"
+        page.write_text(json.dumps(data | {"version": version}))
+        assert verified(measured, page, capsys)[0] == 1
+        assert run(["ledger", "verify", str(measured / "L.db"), str(page), str(measured / "m")]) == code
+        assert said in capsys.readouterr().out
+
+
 def test_a_page_with_its_score_shows_the_whole_plan_that_was_charged(measured, capsys):
     code, out = verified(measured, measured / "page.html", capsys)
     assert code == 0 and "as its part" not in out and "shows no score" not in out

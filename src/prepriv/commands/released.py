@@ -31,7 +31,7 @@ from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.receipts import are_answers, files_of
-from prepriv.commands.verify import SAID, both_accounts, differences
+from prepriv.commands.verify import SAID, both_accounts, differences, of_another_version
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
@@ -467,7 +467,10 @@ def _verified(
         for line in wrong:
             console.print(f"differs: {line}", soft_wrap=True)
         if wrong:
-            return anew, Stop(f"{verify} is not the report that this version gives for this model", FOUND)
+            page = (
+                None if of_another_version(wrong[0]) else anew
+            )  # whose words and numbers this one cannot tell
+            return page, Stop(f"{verify} is not the report that this version gives for this model", FOUND)
         console.print(f"verified: {verify} is exactly the report that this model gives")
         if not ledger:
             console.print(_on_trust(anew), soft_wrap=True)

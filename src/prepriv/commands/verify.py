@@ -48,7 +48,18 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     numbers, which another machine rounds otherwise; all else must be exactly the same.
     """
     text, data = _read(path)
-    public, measured, audited = _public(data), _measured(data, model), _audited(data, model)
+    other = (
+        []
+        if data.get("version") == own_version()
+        else [f"{_VERSION}{own_version()}, which may word it otherwise"]
+    )
+    try:
+        public, measured, audited = _public(data), _measured(data, model), _audited(data, model)
+    except Stop:
+        if not other:
+            raise
+        alone = Report.of(model.declared, private=model.private, receipt=model.receipt, model=model)
+        return [*other, "so what it measured was not compared"], [], alone
     made = Report.of(
         model.declared,
         private=model.private,
@@ -60,8 +71,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     )
     here = made.to_json()
     wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
-    if data.get("version") != here["version"]:
-        wrong.insert(0, f"{_VERSION}{own_version()}, which may word it otherwise")
+    wrong = [*other, *wrong]
     wrong += _other_lines(text, made, data, path.suffix.lower() in (".html", ".htm"))
     found = [SAID[SCORE]] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []

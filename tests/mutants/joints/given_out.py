@@ -314,4 +314,12 @@ MUTANTS: tuple[Mutant, ...] = (
         '"',
         (EDITED, "-k", "where_predictions"),
     ),
+    Mutant(
+        "a page of another version is forged where a note is worded otherwise",
+        CLASS,
+        "commands/verify.py",
+        "        if not other:\n            raise\n",
+        "        raise\n",
+        (FILES, "-k", "another_version_worded"),
+    ),
 )
