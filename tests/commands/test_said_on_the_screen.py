@@ -77,3 +77,14 @@ def test_a_note_says_what_it_may_not_hold(capsys):
     assert "without a comma" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(ValueError, match="semicolon"):
         Noted("L.db", note="March, April")
+
+
+def test_a_description_in_groups_is_booked_as_a_description(folder, capsys):
+    assert run(["ledger", "create", "L.db", "--dataset", "d", "--epsilon", "9", "--delta", "1e-3"]) == 0
+    describe = ["describe", "t.csv", "--schema", "s.yaml", "--epsilon", "4", "--ledger", "L.db"]
+    assert run([*describe, "--by", "a", "--out", "d.html"]) == 0
+    capsys.readouterr()
+    assert run(["ledger", "show", "L.db"]) == 0
+    told = capsys.readouterr().out
+    assert "description" in told and "questions" not in told
+    assert run(["ledger", "verify", "L.db", "d.html", "d.json"]) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -87,7 +87,8 @@ def plan_groups(
         asked.append(Asked("histogram", (domain.label,), by))
     half = 0.25 if levels else 0.5
     weights = {"moments": half, "bins": half, "quantile": 0.5 / max(1, len(levels))}
-    return plan_questions(domain, asked, epsilon=epsilon, delta=delta, n=n, weights=weights)
+    made = plan_questions(domain, asked, epsilon=epsilon, delta=delta, n=n, weights=weights)
+    return replace(made, look=replace(made.look, what="description"))  # as a ledger names it
 
 
 def of_groups(plan: AskedPlan, asker: Asker) -> dict[str, GroupSummary]:
