@@ -10,6 +10,30 @@ ORDER = "tests/release/test_order_of_classes.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "numbers outside their declared bounds are cut without a word",
+        "a newcomer's: 200 of 200 heights in cm where the schema declares metres",
+        "commands/released.py",
+        "for c in found if c.faults[2]]",
+        "for c in found if c.faults[2] < 0]",
+        ("tests/commands/test_cli.py", "-k", "outside"),
+    ),
+    Mutant(
+        "a summary forgets the mean absolute error that was paid for",
+        "a newcomer's: 'not measured' above the table that has it",
+        "evaluation/measured_quality.py",
+        "            absolute=absolute,\n",
+        "            absolute=None,\n",
+        ("tests/evaluation/test_evaluation_of_targets.py", "-k", "uses_each_measure"),
+    ),
+    Mutant(
+        "the epsilon of a cap on mu is rounded down",
+        "rounding to the less private side",
+        "commands/ledger.py",
+        "up(gdp_epsilon(mu, delta), 4)",
+        "down(gdp_epsilon(mu, delta), 3)",
+        ("tests/commands/test_said_on_the_screen.py", "-k", "cap_on_mu"),
+    ),
+    Mutant(
         "a saved model has its columns in declared order, its estimator in ascending order",
         "our own: AUC .83 before a model was saved, .17 after",
         "domain.py",
