@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from prepriv import Budget, Domain, Model, Numeric, PrivateRegressor, make_plan
+from prepriv import Budget, Categorical, Domain, Model, Numeric, PrivateRegressor, make_plan
 from prepriv import preprocessing as pre
 from prepriv.learners import GradientDescent, Huber, Logistic, Quantile, SquaredError
 from prepriv.learners.learner import Run
 from prepriv.learners.sufficient_statistics import drawn_to_centre, ridge_regression
 from prepriv.learners.targets import shrinkage
 from prepriv.mechanisms.session import ExactSession
-from prepriv.plans.shrink import centred, shrunk
+from prepriv.plans.shrink import centred, mean_released, shrunk
+from prepriv.preprocessing.center import Subtract
+from prepriv.preprocessing.normalize import ScaleRows
 
 N, D = 2000, 10
 LEARNER = GradientDescent(SquaredError(), steps=60, learning_rate=0.05, clip_norm=0.5)
+
+
+MIDDLE = pre.Center(payment=Budget(0.02))
+MAPS = (Subtract(np.zeros(D)), ScaleRows(1.0, 1.0))  # of `ball`
 
 
 def plan_of(steps=(), learner=LEARNER, epsilon=0.3, **declared):
@@ -31,9 +38,9 @@ def mapped(plan, rows, weights):
 
 
 def ball():
-    """A plan whose rows are centred at the origin and of norm one: nothing but a map of each row by itself."""
+    """A plan whose rows are centred at the origin and of norm one."""
     domain = Domain.ball(D, n=N, target=Numeric(-4, 4))
-    return make_plan(domain, [], LEARNER, epsilon=0.3, delta=1e-5)
+    return make_plan(domain, [MIDDLE, pre.ClipNorm(1.0)], LEARNER, epsilon=0.3, delta=1e-5)
 
 
 @pytest.mark.parametrize("curvature, warm_up", [(0.0, 0.0), (0.05, 0.0), (0.6, 0.0), (0.05, 0.5), (0.0, 0.5)])
@@ -68,19 +75,19 @@ def test_noise_alone_leaves_the_centre_and_signal_stays():
     rng = np.random.default_rng(1)
     alone = gain * noise * rng.normal(size=(D + 1, 1))
     strong = np.append(np.full(D, 0.6), 0.2)[:, None]
-    assert np.linalg.norm(shrunk(plan, (), alone)[:-1]) < 0.8 * np.linalg.norm(alone[:-1])
-    assert np.linalg.norm(shrunk(plan, (), 0.5 * alone)[:-1]) == 0
+    assert np.linalg.norm(shrunk(plan, MAPS, alone)[:-1]) < 0.8 * np.linalg.norm(alone[:-1])
+    assert np.linalg.norm(shrunk(plan, MAPS, 0.5 * alone)[:-1]) == 0
     np.testing.assert_allclose(
-        shrunk(plan, (), strong)[:-1], strong[:-1], rtol=1e-12
+        shrunk(plan, MAPS, strong)[:-1], strong[:-1], rtol=1e-12
     )  # stopped early: not shrunk again
-    assert 0.1 < shrunk(plan, (), strong)[-1, 0] <= 0.2
+    assert 0.1 < shrunk(plan, MAPS, strong)[-1, 0] <= 0.2
     # The best multiple of weights that stopped early, by simulation: that which is released is about as good.
     best, ours, theirs, truth = [], [], [], 3 * gain * noise * rng.normal(size=D)
     early = pull / D
     for _ in range(2000):
         w = np.append(early * truth + gain * noise * rng.normal(size=D), 0.0)[:, None]
         best.append(w[:-1, 0])
-        ours.append(shrunk(plan, (), w)[:-1, 0])
+        ours.append(shrunk(plan, MAPS, w)[:-1, 0])
         theirs.append(w[:-1, 0])
     best = np.array(best)
     multiple = min(1.0, float((best @ truth).sum() / (best * best).sum()))
@@ -91,12 +98,12 @@ def test_noise_alone_leaves_the_centre_and_signal_stays():
 @pytest.mark.parametrize("loss", [SquaredError(), Huber(0.25), Quantile(0.5)])
 def test_the_score_of_the_centre_is_held(loss):
     """Rows of a box about 0.5 in encoded cells: slopes that are shrunk there would move every prediction otherwise."""
-    plan = plan_of((), GradientDescent(loss, steps=60, learning_rate=0.05, clip_norm=0.5))
-    at, norm = centred(plan, ())
-    np.testing.assert_allclose(at, 0.5)
-    assert norm == plan.space.radius
+    plan = plan_of([MIDDLE], GradientDescent(loss, steps=60, learning_rate=0.05, clip_norm=0.5))
+    maps = MAPS[:1]
+    at, norm = centred(plan, maps)
+    assert 0.01 < at.min() <= at.max() <= 0.5 and norm == plan.space.radius
     weights = np.append(np.full(D, 0.12), 0.3)[:, None]
-    out = shrunk(plan, (), weights)
+    out = shrunk(plan, maps, weights)
     was, now = mapped(plan, at[None], weights)[0], mapped(plan, at[None], out)[0]
     assert 0.8 * was < now <= was
     assert 0 < np.linalg.norm(out[:-1]) < 0.99 * np.linalg.norm(weights[:-1])
@@ -106,9 +113,86 @@ def test_what_no_target_can_be_is_noise():
     """A score of the centre beyond the declared bounds, and slopes whose scores would be, whatever the law says."""
     plan = ball()
     far = np.append(np.zeros(D), 4.0)[:, None]
-    assert shrunk(plan, (), far)[-1, 0] <= 0.25
+    assert shrunk(plan, MAPS, far)[-1, 0] <= 0.25
     steep = np.append(np.full(D, 4.0), 0.5)[:, None]
-    assert shrunk(plan, (), steep)[:-1].max() < 2.0
+    assert shrunk(plan, MAPS, steep)[:-1].max() < 2.0
+
+
+def mixed(high=80.0, **more):
+    """Two columns of categories and two of numbers, as tables of persons have them."""
+    columns = {
+        "sex": Categorical(("f", "m")),
+        "age": Numeric(18, 70),
+        "region": Categorical(("n", "e", "s", "w")),
+        "years": Numeric(0, 20),
+    }
+    return Domain(columns, target=Numeric(0, high), **more)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("rate", [0.5, 1.5, 5.0])
+@pytest.mark.parametrize("steps", [(), (pre.ClipNorm(4.0),), (pre.Rescale(1.0),), (pre.Normalize(2.0),)])
+@pytest.mark.parametrize("middle", [(), (pre.Center(payment=Budget(0.02)),)], ids=["a guess", "a mean"])
+def test_a_clear_score_of_the_centre_stays_whatever_the_rate(middle, steps, rate, epsilon):
+    """Found by a newcomer: the law of noise was that of a descent that swings, 10^37 where the noise was .001, so that
+    every prediction was moved by half of the bounds."""
+    learner = GradientDescent(SquaredError(), learning_rate=rate, clip_norm=0.25, bias=0.64)
+    plan = make_plan(mixed(n=10**7), [*middle, *steps], learner, epsilon=epsilon, delta=1e-5)
+    maps = [Subtract(np.full(12, 0.2)) if s.step in middle else s.step.free(s.before) for s in plan.steps]
+    assert mean_released(plan, maps) == bool(middle)
+    at, _ = centred(plan, maps)
+    weights = np.append(np.full(len(at), 0.1), 0.0)[:, None]
+    weights[-1] = (-0.6 - mapped(plan, at[None], weights)[0]) / 0.64
+    out = shrunk(plan, maps, weights)
+    assert mapped(plan, at[None], out)[0] == pytest.approx(-0.6, abs=0.01)
+    np.testing.assert_allclose(out[:-1], weights[:-1], rtol=0.05)
+
+
+@pytest.mark.parametrize("high, epsilon", [(80.0, 10.0), (80.0, 40.0), (400.0, 40.0)])
+@pytest.mark.parametrize("way", ["additive", "auto"])
+def test_predictions_of_tables_with_categories_are_about_their_targets(way, high, epsilon):
+    """R² was -8 in every run of `additive` on such a table, the mean prediction 48 where that of the targets was 19."""
+    rng, n = np.random.default_rng(6), 4000
+    age, years = rng.integers(18, 70, n), rng.integers(0, 20, n)
+    rows = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "age": age, "years": years})
+    rows.insert(2, "region", rng.choice(["n", "e", "s", "w"], n, p=[0.7, 0.1, 0.1, 0.1]))
+    pay = 5 + 0.1 * age + 0.5 * years + 3 * (rows["sex"] == "m") + 2 * rng.normal(size=n)
+    reg = PrivateRegressor(mixed(high), epsilon=epsilon, steps=way, threads=1).fit(rows, pay)
+    assert abs(np.mean(reg.predict(rows) - pay)) < 0.01 * high
+    assert reg.score(rows, pay) > 0.3
+
+
+def skewed(n):
+    """Counts that are mostly small, in wide bounds, and columns of categories that are mostly one."""
+    rng = np.random.default_rng(8)
+    rows = {f"c{i}": rng.choice(list("abcde"), n, p=[0.8, 0.05, 0.05, 0.05, 0.05]) for i in range(12)}
+    rows |= {f"x{i}": rng.exponential(2.0, n).clip(0, 100) for i in range(4)}
+    target = (1 + rows["x0"] + 3 * (rows["c0"] == "a") + rng.exponential(2.0, n)).clip(0, 90)
+    columns = {k: Categorical(tuple("abcde")) if k[0] == "c" else Numeric(0, 100) for k in rows}
+    return Domain(columns, target=Numeric(0, 90)), pd.DataFrame(rows), target
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 100.0])
+def test_slopes_shrunk_about_a_guess_do_not_move_all_predictions(epsilon):
+    """4,406 people with many categories: slopes were shrunk by the noise of the rows themselves, about a row that nobody has, and R² was -3.7."""
+    domain, rows, target = skewed(2000)
+    reg = PrivateRegressor(domain, epsilon=epsilon, steps="additive", threads=1).fit(rows, target)
+    assert abs(np.mean(reg.predict(rows) - target)) < 0.5
+    assert reg.score(rows, target) > 0.2
+
+
+def test_weights_stay_where_no_step_has_released_the_mean_of_all_columns():
+    """A scaler of numbers leaves categories where they are; the mean of public rows is a released one."""
+    numbers = pre.StandardScaler(columns=("age", "years"), payment=Budget(0.05))
+    every = pre.StandardScaler(payment=Budget(0.05))
+    middle = pre.Center(payment=Budget(0.02))
+    found = {}
+    for name, steps in {"numbers": [numbers], "all": [every], "both": [numbers, middle], "none": []}.items():
+        reg = PrivateRegressor(mixed(), epsilon=1.0, steps=steps, learner=LEARNER, threads=1)
+        rows = pd.DataFrame({"sex": ["f"] * 50, "age": 30, "region": "n", "years": 3})
+        reg.fit(rows, np.full(50, 20.0))
+        found[name] = mean_released(reg.plan_, reg.model_.maps)
+    assert found == {"numbers": False, "all": True, "both": True, "none": False}
 
 
 def test_classes_other_learners_and_runs_without_noise_stay_as_they_are():

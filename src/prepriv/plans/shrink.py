@@ -40,7 +40,8 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     """Weights (d + 1, 1) of the rows that reach the learner, the bias feature last, with less of their noise.
 
     Of descent in two parts (`GradientDescent.lead`) the first column is what the first part has learned, and does not leave. maps:
-    what the steps released, in order. Anything but descent on the loss of a target stays as it is.
+    what the steps released, in order. Anything but descent on the loss of a target stays as it is, and so do weights of rows whose
+    mean no step has released.
     """
     learner = plan.learner
     led = weights[:, :1]
@@ -50,6 +51,8 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     rows = typical_rows(plan, maps) if any(type(s.step) in _FEATURES for s in plan.steps) else None
     if rows is not None:
         return _shrunk_along(plan, learner, rows, led, weights)
+    if not mean_released(plan, maps):  # drawn to a guess, all predictions move by what it is off
+        return weights
     noise, slopes, bias = plan.learner_noise / plan.n, weights[:-1, 0], learner.bias
     at, norm = centred(plan, maps)
     d = len(slopes)
@@ -57,7 +60,7 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     # Where scores are longer than the cut, most residuals are cut, and have no curvature.
     square = float(slopes @ slopes)
     uncut = min(1.0, cut / max(norm * math.sqrt(square / max(d, 1)), 1e-300))
-    curvature = norm**2 / max(d, 1) * uncut
+    curvature = _along(learner, norm**2 / max(d, 1) * uncut)
     gain, pull = learner.response(curvature)
     # Of one slope: the noise of training, and that of the rows themselves, whose residual is cut.
     variance = (gain * noise) ** 2 + (pull * cut) ** 2 * curvature / plan.n
@@ -93,7 +96,7 @@ def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Float
         )  # curvature in each direction that rows have
         own = replace(learner, steps=steps, lead=0)
         grid = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, _GRID) * max(float(along[-1]), 1e-300)])
-        gain, pull = np.array([own.response(uncut * c) for c in grid]).T
+        gain, pull = np.array([own.response(_along(own, uncut * c)) for c in grid]).T
         gain, pull = np.interp(along, grid, gain), np.interp(along, grid, pull)
         variance = np.square(gain * noise) + np.square(pull * cut) * along * (uncut / plan.n)
         said = float(np.square(about @ part).sum())
@@ -114,10 +117,16 @@ def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Float
     return np.asarray(made[:, None]) if np.isfinite(made).all() else weights
 
 
+def _along(learner: GradientDescent, curvature: float) -> float:
+    """An estimate of the curvature in one direction, at most that at which the steps settle: beyond, the recursion of its law swings ever
+    further. A recipe has no longer steps than all rows that are declared allow, so that no curvature is larger."""
+    return min(curvature, 1.0 / learner.learning_rate)
+
+
 def _held(learner: GradientDescent, length: float, uncut: float, noise: float, score: float) -> float:
     """What is kept of the score of the centre; length: of the centre with its bias feature, squared."""
     kept = gain_along(length) if learner.flatten else 1.0  # rows are centred there: it is about their mean
-    law = (kept * learner.response(kept * length * uncut)[0] * noise) ** 2 * length
+    law = (kept * learner.response(_along(learner, kept * length * uncut))[0] * noise) ** 2 * length
     return shrinkage(max(law, score**2 - 1.0), score**2)
 
 
@@ -172,6 +181,22 @@ def _order(column: int) -> NDArray[np.intp]:
     """A public order of the made-up rows, another one for each column."""
     bits = hashlib.shake_128(f"prepriv typical rows, {column}".encode()).digest(8 * _ROWS)
     return np.argsort(np.frombuffer(bits, "<u8"), kind="stable")
+
+
+def mean_released(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
+    """Whether a step has subtracted a released mean of every feature, so that the centre of the rows is known up to noise."""
+    left = set(plan.domain.columns)
+    for planned, released in zip(plan.steps, maps, strict=True):
+        step = planned.step
+        if not (step.paid.leaves and is_ours(type(released))):
+            return False
+        if isinstance(step, Center) or (isinstance(step, StandardScaler) and step.columns is None):
+            return True
+        if isinstance(step, StandardScaler):
+            left -= set(step.columns or ())
+            if not left:
+                return True
+    return False
 
 
 def centred(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, float]:

@@ -40,7 +40,7 @@ CURVED = 110.0  # signal for each column from which on curves gain more than the
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
 CODE = 0.5  # squared length of a code, about
-_STEADY = 2.5  # rate times curvature; the momentum of .9 holds up to 3.8
+_LONGER = 2.0  # times as many passes at most, where the rate is limited
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 
@@ -54,36 +54,49 @@ def regression(
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given; "linear" is "auto"; "curves": with curves, where there is signal for them; "additive": a function of each column. Raises ValueError for anything else."""
-    row = d = (
-        None  # norm up to which rows weigh the same; features that the others are made of, where there are others
-    )
     check_named(steps, learner, ("auto", "linear", "additive", "curves"))
-    if isinstance(steps, str):
-        if steps == "additive":
-            steps = additive_steps(domain, 1.0)
-        else:
-            known = signal(domain, n=n, epsilon=epsilon, delta=delta)
-            curved = steps == "curves" and isinstance(
-                learner, str
-            )  # a given learner has settings for the rows of a line
-            steps, row = regression_steps(domain, known, curved=curved), 1.0
-            d = domain.space.d if any(isinstance(step, RandomFeatures) for step in steps) else None
+    row, square, d = None, None, None  # see `regression_learner`; None: as the steps say
+    centred = False
+    if steps == "additive":
+        # a row has that norm at most: the space, a box after bins, knows less of categories
+        steps, row, square = additive_steps(domain, 1.0), 1.0, 1.0
+    elif isinstance(steps, str):
+        known = signal(domain, n=n, epsilon=epsilon, delta=delta)
+        curved = steps == "curves" and isinstance(
+            learner, str
+        )  # a given learner has settings for the rows of a line
+        steps, row, square, centred = regression_steps(domain, known, curved=curved), 1.0, LENGTH**-2, True
+        d = domain.space.d if any(isinstance(step, RandomFeatures) for step in steps) else None
     if not isinstance(learner, str):
         return tuple(steps), learner
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
-    moved, centred = any(not step.paid.leaves for step in steps), row is not None or _centred(steps)
-    return tuple(steps), regression_learner(last, s, moved=moved, row=row, d=d, centred=centred)
-
-
-def _centred(steps: Sequence[Step]) -> bool:
-    """Whether rows lie about zero: their common mean would be the longest direction by far. Rows that no step cuts
-    to one norm count as such, too: most may be shorter than the radius by far. A pipeline of `private` cuts them."""
-    middle = any(
-        isinstance(step, Center) or (isinstance(step, StandardScaler) and step.columns is None)
-        for step in steps
+    moved, square = any(not step.paid.leaves for step in steps), square or mean_square(domain, steps)
+    return tuple(steps), regression_learner(
+        last, s, moved=moved, square=square, row=row, d=d, centred=centred
     )
-    return middle or not any(isinstance(step, ClipNorm) for step in steps)
+
+
+def mean_square(domain: Domain, steps: Sequence[Step]) -> float:
+    """The mean squared norm of the rows after these steps, at most, for all data, but for the noise of released deviations.
+
+    A column of the domain adds at most 1, and after a scaler 1 for each of its features. Where a step says no more, it is the
+    radius, squared: every row could be as long.
+    """
+    square = domain.space.radius**2 if domain.is_ball else float(len(domain.columns))
+    columns = True  # whether features are still those of the columns
+    for step, before, after in walk(steps, domain.space):
+        own = not isinstance(step.paid, pay.Public)  # what public rows say need not be so of others
+        if isinstance(step, StandardScaler) and own and step.columns is None:
+            square = float(after.d)
+        elif isinstance(step, StandardScaler) and own and columns:
+            square += sum(domain.columns[name].width - 1.0 for name in step.columns or ())
+        elif isinstance(step, Rescale):
+            square *= step.lipschitz(before) ** 2
+        elif not (isinstance(step, Center | MeanImputer) and own) and not isinstance(step, ClipNorm):
+            square, columns = math.inf, False
+        square = min(square, after.radius**2)
+    return square
 
 
 def regression_steps(domain: Domain, s: float, curved: bool = False) -> list[Step]:
@@ -147,44 +160,52 @@ def regression_learner(
     s: float,
     *,
     moved: bool,
+    square: float,
     row: float | None = None,
     d: int | None = None,
-    centred: bool = True,
+    centred: bool = False,
 ) -> Learner:
     """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
 
     Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
-    which rows hardly vary, which second moments do. row: the norm up to which rows weigh the same, that of the space if None. d: how many features the others
-    are made of, all if None; those are learned first. centred: whether rows lie about zero, see `_descent`.
+    which rows hardly vary, which second moments do. square: of the norm of the rows, in the mean, at most. row: the norm up to which rows weigh the
+    same, that of the space if None. d: how many features the others are made of, all if None; those are learned first. centred: see `_descent`.
     """
-    row, d = space.radius if row is None else row, space.d if d is None else d
-    bias = BIAS * row
+    d, bias = space.d if d is None else d, BIAS * (space.radius if row is None else row)
     if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
-        longest = math.hypot(row, bias) if math.isfinite(s) else math.inf
+        longest = math.hypot(bias / BIAS, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
-    return _descent(space, s, moved=moved, bias=bias, d=d, common=0.0 if centred else row)
+    row = min(space.radius, LENGTH * math.sqrt(square)) if row is None else row
+    return _descent(space, s, moved=moved, square=square, row=row, d=d, centred=centred)
 
 
 def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> GradientDescent:
     """The descent after these steps, whatever second moments would do there."""
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     moved = any(not step.paid.leaves for step in steps)
-    common = 0.0 if _centred(steps) else last.radius
-    return _descent(last, s, moved=moved, bias=BIAS * last.radius, d=last.d, common=common)
+    square = mean_square(domain, steps)
+    row = min(last.radius, LENGTH * math.sqrt(square))
+    return _descent(last, s, moved=moved, square=square, row=row, d=last.d)
 
 
 def _descent(
-    space: Space, s: float, *, moved: bool, bias: float, d: int, common: float = 0.0
+    space: Space, s: float, *, moved: bool, square: float, row: float, d: int, centred: bool = False
 ) -> GradientDescent:
-    """common: the norm of the mean of the rows, at most. Steps of a rate above 2 (1 + momentum) over its square and that of the bias
-    swing ever further, until clipping holds them; then all predictions are off by the same."""
+    """Its rate times the largest curvature that rows can have is at most 1, so that no data make it swing (docs/proofs/gradient_descent.md).
+
+    That is the first eigenvalue of the second moment of rows with their bias feature, at most the mean of their squared norm. centred:
+    whether rows lie about zero; then the bias feature is a direction of its own.
+    """
+    bias, lead = BIAS * row, d if d < space.d else 0
     sure = min(1.0, s / _SURE) ** 2
     reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), _FAR * sure, REACH * s / math.sqrt(d + 1)))
-    lead, rate = d if d < space.d else 0, reach / _STEPS
+    rate, most = reach / _STEPS, 1.0 / (max(square, bias**2) if centred else square + bias**2)
+    steps = _BENT_STEPS if lead else _STEPS
+    longer = min(_LONGER, rate / most / max(1.0, row**2))
     return GradientDescent(
         SquaredError(),
-        steps=_STEPS if not lead else _BENT_STEPS,
-        learning_rate=min(rate, _STEADY / (common**2 + bias**2)) if common else rate,
+        steps=max(steps, math.ceil(steps * longer)),
+        learning_rate=min(rate, most),
         clip_norm=CLIP if math.isfinite(s) else math.inf,
         bias=bias,
         lead=lead,

@@ -8,6 +8,7 @@ TEST = "tests/plans/test_shrink.py"
 COMMON = "tests/preprocessing/test_scale_common.py"
 SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes.py"
 
+STEADY = "tests/recipes/test_steady_descent.py"
 PARTS = "tests/learners/test_two_parts.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -114,6 +115,54 @@ MUTANTS: tuple[Mutant, ...] = (
         "shrinkage(max(law, score**2 - 1.0), score**2)",
         "shrinkage(law, score**2)",
         (TEST, "-k", "no_target"),
+    ),
+    Mutant(
+        "the law of noise of a descent that swings",
+        "our own: a clear score taken for noise, and every prediction moved by half of the bounds",
+        "plans/shrink.py",
+        "return min(curvature, 1.0 / learner.learning_rate)",
+        "return curvature",
+        (TEST, "-k", "clear_score"),
+    ),
+    Mutant(
+        "predictions drawn to a centre that no step has released",
+        "our own: a row that nobody has, by which all predictions move",
+        "plans/shrink.py",
+        "    if not mean_released(plan, maps):",
+        "    if False:",
+        (TEST, "-k", "about_a_guess or clear_score or about_their_targets"),
+    ),
+    Mutant(
+        "a scaler of some columns releases the mean of all",
+        "our own: categories that are about a row that nobody has",
+        "plans/shrink.py",
+        "            if not left:\n                return True",
+        "            return True",
+        (TEST, "-k", "released_the_mean"),
+    ),
+    Mutant(
+        "a rate of descent without its limit",
+        "our own: weights that swing until clipping holds them",
+        "recipes/regression.py",
+        "learning_rate=min(rate, most)",
+        "learning_rate=rate",
+        (STEADY, "-k", "rate_allows"),
+    ),
+    Mutant(
+        "a limit of the rate that leaves the intercept out",
+        "our own: an intercept that swings",
+        "recipes/regression.py",
+        "if centred else square + bias**2)",
+        "if centred else square)",
+        (STEADY, "-k", "rate_allows"),
+    ),
+    Mutant(
+        "rows after a scaler of public rows are taken for those of the scaler's own",
+        "our own: a limit of the rate that other rows need not keep",
+        "recipes/regression.py",
+        "own = not isinstance(step.paid, pay.Public)",
+        "own = isinstance(step.paid, pay.Payment)",
+        (STEADY, "-k", "mean_square"),
     ),
     Mutant(
         "weights of classes are shrunk, too",
