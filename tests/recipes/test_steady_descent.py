@@ -35,7 +35,7 @@ CATEGORIES = Domain({k: COLUMNS[k] for k in ("sex", "region")}, target=Numeric(0
 BALL = Domain.ball(6, target=Numeric(-1, 1))
 
 #: Rows of the columns, each all that a data set can hold: one row, one direction, tails, and rows at random.
-TABLES = {
+_TABLES = {
     "one row": lambda r: dict(sex="m", region="n", age=70, years=20),
     "one direction": lambda r: (
         lambda z: dict(
@@ -129,11 +129,11 @@ def test_at_that_rate_the_energy_of_clipped_descent_never_rises(momentum, bound,
     assert loss(points[-1]) < loss(points[0])
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("kind", _TABLES)
 @pytest.mark.parametrize("steps", ["auto", "additive", *OWN])
 def test_no_rows_are_curved_more_than_the_rate_allows(steps, kind):
     """The steps run, on data that suit the attacker, and with so much signal that the rate is the longest."""
-    table = pd.DataFrame(TABLES[kind](np.random.default_rng(1)), index=range(N))
+    table = pd.DataFrame(_TABLES[kind](np.random.default_rng(1)), index=range(N))
     reg = PrivateRegressor(MIXED, epsilon=2000.0, steps=OWN.get(steps, steps), threads=1)
     learner = recipe(MIXED, n=N, epsilon=2000.0, delta=1e-5, steps=OWN.get(steps, steps))[1]
     if not isinstance(learner, GradientDescent):  # second moments, but descent with another loss
