@@ -329,6 +329,7 @@ def _sketches():
     """A pipeline of scikit-learn by a sketch, whose noise at so few records needs a large budget to say anything."""
     from sklearn.compose import make_column_transformer
     from sklearn.decomposition import PCA
+    from sklearn.feature_selection import SelectKBest, f_regression
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -348,6 +349,12 @@ def _sketches():
             domain = table(adjacency)
             step = pre.Fitted.of(pipeline, domain, Sketch(0.5))
             yield f"sketch, {name}, {adjacency}", Pipeline(domain, (step,), epsilon=200.0)
+        number = dataclasses.replace(table(adjacency), classes=(), target=Numeric(0, 1e6))
+        chosen = make_column_transformer(
+            (make_pipeline(SimpleImputer(), SelectKBest(f_regression, k=2)), ["age", "gain", "hours"])
+        )
+        step = pre.Fitted.of(chosen, number, Sketch(0.5))  # a target, which is one more column of the pairs
+        yield f"sketch, target, {adjacency}", Pipeline(number, (step,), epsilon=200.0)
     bins = make_pipeline(mixed, KBinsDiscretizer(3), LogisticRegression())
     read = reading(bins, table(ONE), share=0.5, epsilon=200.0)
     yield "private, sketch", Pipeline(read.domain, read.steps, epsilon=200.0)
