@@ -103,7 +103,7 @@ def test_what_a_holdout_will_know_is_in_the_units_of_the_score(adjacency):
         return words, plan_evaluation(domain.with_n(round(share * n)), n=round(share * n), epsilon=1.0)
 
     words, made = said(10_000, classes=["a", "b"])
-    rows = {name: np.array([1000.0, 1000.0]) for name in made.releases}
+    rows = {name: np.array([1000.0, 1000.0, 0.0]) for name in made.releases}  # right, wrong, without a label
     measured = PrivateEvaluation(made, {"accuracy": rows["accuracy"]}, True).all_rows._accuracy()[0]
     points = float(words.split("± ")[1].split()[0])
     assert points == pytest.approx(50 * (measured.high - measured.low), rel=0.05)

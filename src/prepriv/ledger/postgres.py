@@ -23,7 +23,7 @@ from typing import Any
 from prepriv.ledger import sql_rows, sql_schema
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
 from prepriv.ledger.hash_chain import Header
-from prepriv.ledger.postgres_guard import BY_PERIOD, FORMAT, TABLES, guard, tables
+from prepriv.ledger.postgres_guard import BY_PERIOD, FORMAT, LEDGER_TABLES, guard, tables
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 _MARK = "prepriv-ledger "  # and the version: the comment on the schema
@@ -136,7 +136,7 @@ class Server:
             f"CREATE FUNCTION {own}.guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp "
             f"AS $guard${guard(self.schema, version)}$guard$"
         )
-        for table in TABLES:
+        for table in LEDGER_TABLES:
             for name, when in ((f"{table}_append", _APPEND), (f"{table}_never", _REST)):
                 yield f"CREATE TRIGGER {name} {when.format(f'{own}.{table}')} EXECUTE FUNCTION {own}.guard()"
                 yield f"ALTER TABLE {own}.{table} ENABLE ALWAYS TRIGGER {name}"
@@ -144,7 +144,7 @@ class Server:
 
     def _expected(self, version: int) -> set[tuple[str, str, str]]:
         """What `_FOUND` finds in a ledger as `create` made it in this format."""
-        out = {("relation", name, "rpffff") for name in TABLES} | {
+        out = {("relation", name, "rpffff") for name in LEDGER_TABLES} | {
             ("relation", name, "ipffff") for name in _KEYS
         }
         for table, columns in tables(version).items():

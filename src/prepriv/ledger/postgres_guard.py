@@ -12,7 +12,7 @@ from prepriv.ledger import sql_schema
 
 FORMAT = 2
 BY_PERIOD = 3  # the format of a ledger by periods
-TABLES = {
+LEDGER_TABLES = {
     "header": "id bigint, dataset_id text, adjacency text, unit text, cap bigint, cap_delta bigint, genesis text",
     "entries": (
         "sequence bigint, kind text, plan_uid text, plan_hash text, amount bigint, delta bigint, spent bigint, "
@@ -21,14 +21,14 @@ TABLES = {
 }
 
 PERIOD_TABLES = {
-    "header": TABLES["header"] + ", periods text",
-    "entries": TABLES["entries"] + ", period text",
+    "header": LEDGER_TABLES["header"] + ", periods text",
+    "entries": LEDGER_TABLES["entries"] + ", period text",
 }
 
 
 def tables(version: int) -> dict[str, str]:
     """The columns of each table in this format."""
-    return PERIOD_TABLES if version == BY_PERIOD else TABLES
+    return PERIOD_TABLES if version == BY_PERIOD else LEDGER_TABLES
 
 
 def guard(own: str, version: int) -> str:
