@@ -38,7 +38,10 @@ ByOption = Annotated[
 ]
 Note = Annotated[
     str | None,
-    typer.Option("--note", help="With --ledger: a note that `ledger show` prints in front of the charge. Up to 60 characters, without a comma, | or backtick."),
+    typer.Option(
+        "--note",
+        help="With --ledger: a note that `ledger show` prints in front of the charge. Up to 60 characters, without a comma, | or backtick.",
+    ),
 ]
 LedgerAt = str | os.PathLike[str] | None
 MeasureOption = Annotated[

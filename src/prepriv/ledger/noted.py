@@ -53,7 +53,9 @@ class Noted(os.PathLike[str]):
         ):
             raise ValueError(f"note must be 1 to {MOST_NOTE} printable characters")
         if "," in note:
-            raise ValueError("note must have no comma, because what was charged is a list after it: write and, or a semicolon")
+            raise ValueError(
+                "note must have no comma, because what was charged is a list after it: write and, or a semicolon"
+            )
         if "|" in note:
             raise ValueError("note must have no |: what a charge rests on stands after one")
         if "`" in note:
