@@ -283,6 +283,21 @@ def test_a_draft_that_was_taken_out_of_its_schema_is_found_by_what_it_drafted(co
     assert code == 8 and "it is not the schema of a model that was given: that of run/model/model.json" in out
 
 
+def test_a_hidden_draft_is_asked_about_in_whatever_order_ledgers_are_given(copy, capsys):
+    """`verify Z.db L.db E.yaml` said "declared by hand", and ended with 0, where `verify L.db Z.db E.yaml` asked."""
+    Ledger.create("Z.db", "another table", epsilon=20, delta=1e-3)
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    del schema["drafted"]
+    schema["columns"]["a"]["high"] = 7.0
+    Path("E.yaml").write_text(yaml.safe_dump(schema))
+    for ledgers in (["L.db", "Z.db"], ["Z.db", "L.db"]):
+        code, out = printed(capsys, ["ledger", "verify", *ledgers, "E.yaml"])
+        asked = "E.yaml: whether bounds or classes come from the schema draft of row 1 of L.db"
+        assert code == 8 and f"ASK BEFORE YOU SIGN: {asked}" in out
+        code, out = printed(capsys, ["ledger", "verify", *ledgers, "E.yaml", "--json"])
+        assert code == 8 and list(json.loads(out)["ask_before_you_sign"]) == ["E.yaml"]
+
+
 def test_a_schema_of_a_model_whose_draft_it_does_not_name_is_wrong(copy, capsys):
     schema = yaml.safe_load(Path("S.yaml").read_text())
     schema["columns"]["a"]["high"] = 7.0

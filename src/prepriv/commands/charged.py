@@ -202,7 +202,8 @@ def unclaimed_drafts(place: str, model: Model, others: Sequence[str] = ()) -> tu
 def drafts_beside(
     place: str, domain: Domain, others: Sequence[str] = (), *, receipt: Mapping[str, Any] | None = None
 ) -> tuple[list[str], list[str]]:
-    """The same of what a model, or a schema that was declared by hand, declares. receipt: of the model; None: of a schema."""
+    """The same of what a model, or a schema that was declared by hand, declares. receipt: of the model; None: of a schema, which names no ledger
+    and no data set: the drafts of every ledger are asked about, in whatever order they are given."""
     who = "the schema" if receipt is None else "the model"
     receipt = receipt or {}
     here = drafted_content(domain.columns, domain.classes, domain.target)
@@ -228,7 +229,7 @@ def drafts_beside(
                     if who == "the model"
                     else f"bounds and classes are exactly those of {which}, which it does not name: its lines under `drafted:` were taken out, and what that draft cost ({cost}) with them"
                 )
-            elif book.header.dataset == of_data:
+            elif who == "the schema" or book.header.dataset == of_data:
                 asked.append(_asks_of_draft(which, content, content == here, later, who))
     return found, asked
 

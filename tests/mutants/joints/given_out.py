@@ -227,6 +227,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (EDITED, "-k", "taken_out_of_its_schema"),
     ),
     Mutant(
+        "a hidden draft is asked about where its ledger is given first",
+        BELIEVED,
+        "commands/charged.py",
+        'elif who == "the schema" or book.header.dataset == of_data:',
+        "elif book.header.dataset == of_data:",
+        (EDITED, "-k", "whatever_order"),
+    ),
+    Mutant(
         "a schema that no model has is passed over",
         CLASS,
         "commands/judged.py",
