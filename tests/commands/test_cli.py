@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from prepriv import Domain, Numeric, PrivateClassifier
 from prepriv.cli import run
 from prepriv.release.model import Model
 from prepriv.schemas.schema import load_schema
@@ -373,7 +375,20 @@ def test_cells_that_the_model_cannot_read_are_named_beside_the_predictions(folde
     table.to_csv("odd.csv", index=False)
     assert run(["predict", "run/model", "odd.csv"]) == 0
     told = capsys.readouterr().err
-    assert "'age'" in told and "--no-labels" in told and "prepriv.validate(" in told
+    assert "3 of 600 in 'age'" in told and "`prepriv validate odd.csv --model run/model --no-labels`" in told
+    assert run(["validate", "odd.csv", "--model", "run/model", "--no-labels", "--json"]) == 0
+    age = next(line for line in json.loads(capsys.readouterr().out)["columns"] if line["column"] == "age")
+    assert (int(age["missing"]), int(age["no number"])) == (14, 3)  # of 15 gaps one was overwritten
+    assert (
+        run(["validate", "t.csv", "--model", "run/model"]) == 0
+    )  # with the labels, by their name in the model
+    assert "income" in capsys.readouterr().out
+    for which in ([], ["--model", "run/model", "--schema", "s.yaml"]):
+        assert run(["validate", "t.csv", *which]) == 2
+        assert "--schema or --model" in capsys.readouterr().err
+    Path("semi.csv").write_text(Path("t.csv").read_text().replace(",", ";"))
+    assert run(["predict", "run/model", "semi.csv", "--keep", "key"]) == 2
+    assert "separated by ';'" in capsys.readouterr().err
 
 
 def test_numbers_outside_their_bounds_are_counted_beside_the_predictions(folder, capsys):
@@ -393,6 +408,58 @@ def test_numbers_outside_their_bounds_are_counted_beside_the_predictions(folder,
     assert run(["predict", "run/model", "t.csv", "--out", "p.csv"]) == 0
     told = capsys.readouterr().err
     assert "1 of 585" in told and "WARNING" not in told and "private rows" in told
+
+
+def test_empty_cells_are_counted_beside_the_predictions(folder, capsys):
+    """Incomes that were empty in all 100 rows were read as 95,000, and a column of "NA" as its middle, without a word."""
+    imputed = "  - {step: MeanImputer, pay: sensitivity, missing: {age: 0.1}}\n"
+    Path("s.yaml").write_text(SCHEMA.replace(", missing: impute", "").replace(imputed, ""))
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    table = pd.read_csv("t.csv", dtype=str).fillna({"age": "50"})
+    for cell in ("", "NA"):
+        odd = table.assign(age=cell, job=[cell] * 7 + ["clerk"] * 593)
+        odd.to_csv("odd.csv", index=False)
+        capsys.readouterr()
+        assert run(["predict", "run/model", "odd.csv", "--json"]) == 0
+        told, err = capsys.readouterr()
+        loud, quiet = err.splitlines()[:2]
+        assert loud.startswith("WARNING") and "600 of 600 in 'age' (read as 50)" in loud and "job" not in loud
+        assert "WARNING" not in quiet and "7 of 600 in 'job' (read as missing)" in quiet
+        cells = json.loads(told)["cells_read_otherwise"]
+        assert [(c["column"], c["count"], c["warn"]) for c in cells] == [
+            ("age", 600, True),
+            ("job", 7, False),
+        ]
+    table.assign(job="clerk").to_csv("odd.csv", index=False)
+    assert run(["predict", "run/model", "odd.csv", "--json"]) == 0
+    assert [c["kind"] for c in json.loads(capsys.readouterr().out)["cells_read_otherwise"]] == [
+        "numbers outside their declared bounds are read as the nearest bound"
+    ]
+
+
+def test_gaps_that_are_declared_are_no_warning_and_no_column_with_many_is_hidden(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    names = [f"x{j}" for j in range(9)]
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.random((60, 9)), columns=names).assign(y=["a", "b"] * 30)
+    table.to_csv("t.csv", index=False)
+    columns = {name: Numeric(0, 1, missing="impute" if name == "x0" else "midpoint") for name in names}
+    model = PrivateClassifier(Domain(columns, classes=["a", "b"]), epsilon=5, delta=1e-4).fit(
+        table[names], table["y"]
+    )
+    model.model_.save("m")
+    table.loc[:39, "x0"] = np.nan  # two in three, where gaps are declared
+    for j in range(1, 8):
+        table.loc[: 10 + j, f"x{j}"] = np.nan
+    table.loc[:2, "x8"] = np.nan
+    table.to_csv("t.csv", index=False)
+    assert run(["predict", "m", "t.csv"]) == 0
+    loud, quiet, *_ = capsys.readouterr().err.splitlines()
+    assert loud.startswith("WARNING") and loud.index("'x7'") < loud.index("'x3'") < loud.index("'x2'")
+    assert "'x1'" not in loud  # 12 of 60 are not above one in five
+    assert quiet.index("'x0'") < quiet.index("'x1'") < quiet.index("'x8'") and "WARNING" not in quiet
 
 
 def test_predictions_replace_earlier_ones_and_nothing_else(folder, capsys):

@@ -9,13 +9,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from prepriv._text import csv_cell
+from prepriv.columns import Numeric
 from prepriv.commands.charged import (
     booked_findings,
     charge_problems,
@@ -41,13 +42,24 @@ from prepriv.release.report import Report
 from prepriv.release.review import asked_of_claim
 from prepriv.schemas.declared_file import parse_yaml
 from prepriv.tables.inspect import counted_columns
-from prepriv.tables.readers import column_names, names_of, read_table
+from prepriv.tables.readers import column_names, names_of, read_table, wrong_header
 
 _ANSWERS = "{path} holds answers (`prepriv ask`) and not a model. `prepriv ledger verify LEDGER {path}` compares it with its charge"
 
 
 _MOST_ODD = 5  # columns that are named
-_MANY_CUT = 0.2  # of a column's numbers: above it, more than noise in a drafted bound
+_MANY_CUT = 0.2  # of a column's cells: above it, more than noise in a drafted bound
+_MANY_GAPS = 0.9  # of a column that declares gaps, and so has some
+_EMPTY, _ODD = "empty cells", "cells that are not as declared"
+_CUT = "numbers outside their declared bounds are read as the nearest bound"
+_KINDS = (_EMPTY, _ODD, _CUT)
+_OTHERWISE = "cells_read_otherwise"  # in --json
+_RELY = "Predictions for such rows are not to be relied on"
+_ASKED = {
+    _EMPTY: f". Is the column filled in this file? {_RELY}",
+    _ODD: f". Are they written as the column declares? {_RELY}",
+    _CUT: f". Are they in the unit that the bounds are in? {_RELY}",
+}
 
 
 def predict(
@@ -95,13 +107,15 @@ def predict(
         raise Stop(f"{data}: predict reads a CSV or Parquet file. Write the answer of a query to one")
     _check_kept(kept, data, released)
     rows = read_table(data, list(dict.fromkeys([*released.domain.columns, *kept])) or None)
-    _say_odd_cells(rows, data, released)
+    otherwise = _read_otherwise(rows, released)
+    _say_read_otherwise(otherwise, data, model)
+    cells = {} if not otherwise else {_OTHERWISE: [asdict(one) for one in otherwise]}
     beside = [[_text_of_cell(cell) for cell in rows[name].to_pylist()] for name in kept]
     if released.domain.target is not None:
         with private_data_open():
             numbers = [float(v) for v in released.predict(rows)]
         if as_json:
-            print_json({"prediction": numbers} | dict(zip(kept, beside)))
+            print_json({"prediction": numbers} | dict(zip(kept, beside)) | cells)
         if out is not None or not as_json:
             _written(out, ["prediction", *kept], [[repr(v), *more] for v, *more in zip(numbers, *beside)])
         return
@@ -114,7 +128,7 @@ def predict(
         told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]} | dict(zip(kept, beside))
         if proba:
             told["probabilities"] = {c: probabilities[:, i].tolist() for i, c in enumerate(classes)}
-        print_json(told)
+        print_json(told | cells)
         if out is None:
             return
     labels = [csv_cell(c) for c in classes]
@@ -126,59 +140,80 @@ def predict(
     _written(out, header, lines)
 
 
-def _say_odd_cells(rows: Any, data: Path, model: Model) -> None:
-    """On standard error, for whoever has these rows: how many cells are not read as they stand, by column."""
+@dataclass(frozen=True)
+class _ReadOtherwise:
+    """Cells of one kind in a column that are not read as they stand. warn: whether they are too many to rely on a prediction."""
+
+    column: str
+    kind: str
+    count: int
+    rows: int
+    becomes: str
+    warn: bool
+
+    @property
+    def said(self) -> str:
+        return f"{self.count:,} of {self.rows:,} in {self.column!r} ({self.becomes})"
+
+    @property
+    def many(self) -> bool:
+        return self.count > _MANY_CUT * self.rows
+
+
+def _read_otherwise(rows: Any, model: Model) -> list[_ReadOtherwise]:
+    """The cells of these rows that are empty, not as declared or out of bounds, by kind and by how many: for whoever has the rows."""
     if not model.domain.columns:
-        return
+        return []
     with private_data_open():
-        found = counted_columns(rows.select(list(model.domain.columns)), model.domain)
-    odd = [f"{c.faults[1] + c.faults[3]:,} in {c.name!r}" for c in found if c.faults[1] + c.faults[3]]
-    if odd:
-        say(
-            f"cells that are not as declared are read as missing or as other: {_most_odd(odd)}. {_by_kind(data)}",
-            err=True,
-        )
-    cut = [(c, c.faults[2], rows.num_rows - c.faults[0] - c.faults[1]) for c in found if c.faults[2]]
-    for many in (True, False):
-        some = [
-            f"{count:,} of {whole:,} in {c.name!r} ({c.declared})"
-            for c, count, whole in cut
-            if (count > _MANY_CUT * whole) == many
-        ]
-        if some and many:
+        counted = counted_columns(rows.select(list(model.domain.columns)), model.domain)
+    found = []
+    for c, declared in zip(counted, model.domain.columns.values()):
+        empty, bad, cut, unknown = c.faults
+        numbers = isinstance(declared, Numeric)
+        filled = rows.num_rows - empty - bad
+        gaps = f"read as {c.becomes or 'missing'}"
+        # where gaps are declared, or are a category of their own, some are as in training
+        most = _MANY_GAPS if numbers and not c.becomes else _MANY_CUT
+        for kind, count, whole, becomes, warn in (
+            (_EMPTY, empty, rows.num_rows, gaps, empty > most * rows.num_rows),
+            (_ODD, bad, rows.num_rows, gaps, bad > _MANY_CUT * rows.num_rows),
+            # a drafted column lists the common categories alone, so others are no sign of another table
+            (_ODD, unknown, rows.num_rows, "read as other", False),
+            (_CUT, cut, filled, f"declared {c.declared}", cut > _MANY_CUT * filled),
+        ):
+            if count:
+                found.append(_ReadOtherwise(c.name, kind, count, whole, becomes, warn))
+    return sorted(found, key=lambda one: (not one.warn, _KINDS.index(one.kind), -one.count))
+
+
+def _say_read_otherwise(found: Sequence[_ReadOtherwise], data: Path, model: Path) -> None:
+    """On standard error: warnings first, then the columns with most such cells. No column with many of them is left out."""
+    for warn, kind in ((warn, kind) for warn in (True, False) for kind in _KINDS):
+        some = [one for one in found if (one.warn, one.kind) == (warn, kind)]
+        named = max(_MOST_ODD, sum(one.many for one in some))
+        if some:
+            left = len(some) - named
+            more = f" and {left:,} more column{'s' if left > 1 else ''}" if left > 0 else ""
+            listed = ", ".join(one.said for one in some[:named])
             say(
-                f"WARNING: numbers outside their declared bounds are read as the nearest bound: {_most_odd(some)}. Are they in the unit that "
-                "the bounds are in? Predictions for such rows are not to be relied on",
-                err=True,
+                f"{'WARNING: ' if warn else ''}{kind}: {listed}{more}{_ASKED[kind] if warn else ''}", err=True
             )
-        elif some:
-            say(
-                f"numbers outside their declared bounds are read as the nearest bound: {_most_odd(some)}",
-                err=True,
-            )
+    if found:
+        say(_by_kind(data, model), err=True)
 
 
-def _most_odd(odd: Sequence[str]) -> str:
-    more = f" and {len(odd) - _MOST_ODD:,} more columns" if len(odd) > _MOST_ODD else ""
-    return f"{', '.join(odd[:_MOST_ODD])}{more}"
-
-
-def _by_kind(data: Path) -> str:
-    """What lists odd cells, for a model of a schema file and for one that was made in Python."""
-    return (
-        f"`prepriv validate {data} --schema S.yaml --no-labels`, or `prepriv.validate(model.domain, rows)` in Python, "
-        "lists them by kind"
-    )
+def _by_kind(data: Path, model: Path) -> str:
+    return f"`prepriv validate {data} --model {model} --no-labels` lists them by kind"
 
 
 def _check_kept(kept: Sequence[str], data: Path, model: Model) -> None:
     if kept and not model.domain.columns:
         raise Stop("--keep: this model reads rows without named columns")
     for name in kept:
-        if name in ("prediction", "probabilities") or name.startswith("p("):
+        if name in ("prediction", "probabilities", _OTHERWISE) or name.startswith("p("):
             raise Stop(f"--keep: a column {name!r} would read like a prediction; rename it")
         if name not in (have := column_names(data)):
-            raise Stop(f"--keep: {data} has no column {name!r}; {names_of(have)}")
+            raise Stop(f"--keep: {data} has no column {name!r}; {wrong_header(have) or names_of(have)}")
 
 
 def _text_of_cell(cell: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,13 +15,14 @@ from prepriv.commands.data import (
     DeltaOption,
     QueryOption,
     RowsOption,
-    SchemaOption,
     opened,
     say_other_rows,
 )
-from prepriv.commands.exits import print_json
+from prepriv.commands.exits import Stop, print_json
 from prepriv.commands.plan import Epsilon, plan_for
 from prepriv.commands.printing import AsJson, console, print_table
+from prepriv.domain import Domain
+from prepriv.release.model import Model
 from prepriv.runs.validate import NOT_PRIVATE
 from prepriv.runs.validate import validate as validated
 from prepriv.tables.encoding import read_whole
@@ -30,7 +32,15 @@ from prepriv.tables.readers import BadData, closest, names_of, not_declared, sur
 
 def validate(
     data: Annotated[str, typer.Argument(help=f"The private table: {DATA}")],
-    schema: SchemaOption,
+    schema: Annotated[
+        Path | None, typer.Option("--schema", help="The declared schema (YAML). Give it or --model.")
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model", help="A released model, whose declared columns are taken in place of a schema's."
+        ),
+    ] = None,
     query: QueryOption = None,
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
@@ -45,26 +55,34 @@ def validate(
 ) -> None:
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output."""
-    declared = load(schema, drafts=True)
+    if (schema is None) == (model is None):
+        raise Stop("give --schema or --model: either says what is declared about these rows")
+    declared = None if schema is None else load(schema, drafts=True)
+    domain = _of_model(model, rows) if declared is None else declared.domain(rows=rows)
+    label = domain.label if declared is None else declared.label.name
     if not no_labels:
-        say_other_rows(declared, rows)
+        if label is None:
+            raise Stop("--model: this model does not name its label, so give --no-labels")
+        if declared is not None:
+            say_other_rows(declared, rows)
     wanted = [
-        *declared.columns,
-        *([] if no_labels else [declared.label.name]),
-        *([declared.unit] if declared.unit else []),
+        *domain.columns,
+        *([] if no_labels or label is None else [label]),
+        *([domain.unit] if domain.unit else []),
     ]
     stream = opened(data, query)
-    _check_names(data, wanted, stream.names, declared.label.name)
+    _check_names(data, wanted, stream.names, label)
     raw = read_whole(stream, wanted)
     frozen = None
-    steps = declared.steps if isinstance(declared.steps, list) else []
-    if not no_labels and any(
-        isinstance(step, dict) and step.get("pay") == pay.Sensitivity.way for step in steps
+    steps = declared.steps if declared is not None and isinstance(declared.steps, list) else []
+    if (
+        declared is not None
+        and schema is not None
+        and not no_labels
+        and any(isinstance(step, dict) and step.get("pay") == pay.Sensitivity.way for step in steps)
     ):
         n = rows or declared.rows or raw.num_rows
         frozen = plan_for(declared, schema.parent, rows=n, epsilon=epsilon, delta=delta, adjacency=None)
-    domain = declared.domain(rows=rows)
-    label = declared.label.name
     rest = raw.drop_columns([] if no_labels else [label])
     found = validated(domain, rest, None if no_labels else raw[label], plan=frozen)
     if as_json:
@@ -112,10 +130,22 @@ def validate(
         console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)
 
 
-def _check_names(data: str, wanted: Sequence[str], have: Sequence[str], label: str) -> None:
+def _of_model(model: Path | None, rows: int | None) -> Domain:
+    """What a released model declares, or Stop where it reads rows without named columns. None: no model."""
+    domain = Model.load(model or "").domain
+    if not domain.columns:
+        raise Stop("--model: this model reads rows without named columns")
+    return domain.with_n(rows)
+
+
+def _check_names(data: str, wanted: Sequence[str], have: Sequence[str], label: str | None) -> None:
     """BadData, for the curator, that names the column which is closest to a declared one that is missing, even where nothing shows that the first
     line is a header line. Elsewhere it could be a record (`prepriv.tables.readers.lacks`)."""
-    if [name for name in wanted if name not in have] == [label] and closest(label, have) is None:
+    if (
+        label is not None
+        and [name for name in wanted if name not in have] == [label]
+        and closest(label, have) is None
+    ):
         there = (
             f"; {not_declared([name for name in have if name not in wanted])}"
             if surely_names(wanted, have)
@@ -127,11 +157,11 @@ def _check_names(data: str, wanted: Sequence[str], have: Sequence[str], label: s
     for name in wanted:
         if name not in have and (near := closest(name, have)) is not None:
             raise BadData(
-                f"{data} has no column {name!r}, which the schema declares; the closest name there is {near!r}"
+                f"{data} has no column {name!r}, which is declared; the closest name there is {near!r}"
             )
     missing = [name for name in wanted if name not in have]
     if missing and not surely_names(wanted, have) and not wrong_header(have):
         raise BadData(
-            f"{data} has no column {missing[0]!r}, which the schema declares, and no name that is close. Does it have a header line? "
+            f"{data} has no column {missing[0]!r}, which is declared, and no name that is close. Does it have a header line? "
             f"{names_of(have)[:1].upper()}{names_of(have)[1:]}"
         )
