@@ -26,6 +26,7 @@ from prepriv.accounts.other_libraries import ran_elsewhere
 from prepriv.accounts.way_out import ways_out
 from prepriv.cli import run
 from prepriv.commands.charged import charge_problems
+from prepriv.commands.earlier import _alike
 from prepriv.domain import drafted_content
 from prepriv.drafted import Drafted
 from prepriv.guarantees.drafts import of_draft
@@ -486,6 +487,44 @@ def test_a_second_run_without_a_ledger_is_told_what_both_cost(folder, capsys):
     assert "There are 2 earlier private models" in said(capsys)[1]
     assert run([*TRAIN, "--out", "runs/c", "--rows", str(N), "--ledger", "L.db"]) == 0
     assert "earlier private model" not in said(capsys)[1]
+
+
+def test_a_model_of_another_label_or_draft_is_told_too(folder, capsys):
+    """Two models of one table with other labels, or of two drafts, were not added up."""
+    assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0
+    first, schema = Model.load("runs/a"), yaml.safe_load(Path("S.yaml").read_text())
+    other = schema | {"label": {"name": "a", "low": 0.0, "high": 10.0}}
+    other["columns"] = {name: kind for name, kind in schema["columns"].items() if name != "a"}
+    Path("S2.yaml").write_text(yaml.safe_dump(other))
+    capsys.readouterr()
+    trained = ["train", "t.csv", "--epsilon", "1", "--delta", "1e-5"]
+    assert run([*trained, "--schema", "S2.yaml", "--out", "runs/b"]) == 0
+    err = said(capsys)[1]
+    assert (
+        "There is an earlier private model next to runs/b: it may be of the same people" in err
+        and "(runs/a)" in err
+    )
+    both = float(err.split("together they cost ε = ")[1].split()[0])
+    second = Model.load("runs/b")  # of the same draft, which is counted once
+    assert both == pytest.approx(by_hand(first.part.compose(second.part), first.domain), rel=1e-3)
+    assert run([*INIT[:-1], "S3.yaml"]) == 0
+    assert run([*trained, "--schema", "S3.yaml", "--out", "runs/c"]) == 0
+    err = said(capsys)[1]
+    assert "There are 2 earlier private models next to runs/c" in err and "runs/a, runs/b" in err
+    assert float(err.split("together they cost ε = ")[1].split()[0]) > both  # and a draft of its own
+
+
+def test_what_is_named_as_perhaps_of_the_same_people():
+    of = lambda label, n=None, **columns: Domain(columns, classes=["a", "b"], label=label, n=n)  # noqa: E731
+    here = of("y", x=Numeric(0, 1), z=Numeric(0, 2), w=Numeric(0, 3))
+    for there in (
+        of("t", x=Numeric(0, 9), z=Numeric(0, 9), q=Numeric(0, 9), r=Numeric(0, 9)),  # names
+        of("t", x=Numeric(0, 1), **{f"q{j}": Numeric(0, 9) for j in range(9)}),  # a column
+        of("x", **{f"q{j}": Numeric(0, 9) for j in range(9)}),  # a label
+        of("t", y=Numeric(0, 9), **{f"q{j}": Numeric(0, 9) for j in range(9)}),
+    ):
+        assert _alike(there, here) and _alike(here, there)
+    assert not _alike(of("t", **{f"q{j}": Numeric(0, 9) for j in range(9)}), here)
 
 
 class Loader:

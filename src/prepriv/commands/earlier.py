@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,8 @@ from prepriv.guarantees.printed import epsilon_at
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.release.model import FILE, BadArtifact, Model
 
-_MOST = 50  # models that are looked at
+_MOST = 50  # models that are added up
+_NAMED = 5  # folders
 
 
 def say_drafted(domain: Domain, ledger: str | os.PathLike[str] | None, *, others: bool = False) -> None:
@@ -63,50 +64,72 @@ def _charge(receipt: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float, n: int) -> None:
-    """Of a run without a ledger: the private models of the same columns that lie in its folder, or beside it."""
-    found = earlier(out, domain) if made is not None else []
+    """Of a run without a ledger: the private models in its folder, or beside it, that may be of the same people."""
+    found = earlier(out, domain, n) if made is not None else {}
     if made is None or not found:
         return
-    parts = [model.part for model in found if model.part is not None]
-    delta = max([delta, *(model.declared.delta for model in found)])
-    many = (
-        f"There is an earlier private model of this table next to {out}. If both"
-        if len(found) == 1
-        else f"There are {len(found)} earlier private models of this table next to {out}. If all"
-    )
+    parts = [model.part for model in found.values() if model.part is not None]
+    delta = max([delta, *(model.declared.delta for model in found.values())])
     drafts = list(domain.drafts)
-    for model in found:
+    for model in found.values():
         drafts += [drafted for drafted in model.domain.drafts if drafted not in drafts]
     try:
         whole = with_drafts(then([*parts, made]), replace(domain, drafts=tuple(drafts)), delta, n)
         total = f"they cost {epsilon_at(math.inf if whole is None else whole.epsilon(delta), delta)}"
         if whole is not None and whole.conditions:
             total += f", if {' and '.join(whole.conditions)}"
-    except ValueError:  # delta is too small for what is composed
+    except ValueError:  # delta is too small for what is composed, or neighbours are not the same for all
         total = "they cost the sum of what each claims"
     say(
-        f"{many} used the same people, together {total}. Other measurements and descriptions are not included. Give --ledger, and one "
-        "cap holds for all of them",
+        f"{_told(out, domain, found)} used the same people, together {total}. Other measurements and descriptions are not included. "
+        "Give --ledger, and one cap holds for all of them",
         err=True,
     )
 
 
-def earlier(out: Path, domain: Domain) -> Sequence[Model]:
-    """The private models of the same columns and neighbours in a folder of runs."""
+def _told(out: Path, domain: Domain, found: Mapping[Path, Model]) -> str:
+    one, many = len(found) == 1, len(found)
+    models = "is an earlier private model" if one else f"are {many} earlier private models"
+    others = [place for place, model in found.items() if not _same_table(model.domain, domain)]
+    told = f"There {models} of this table next to {out}"
+    if others:
+        listed = ", ".join(str(place) for place in others[:_NAMED])
+        more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
+        which = "" if len(others) == many else f"{len(others)} of them "
+        told = (
+            f"There {models} next to {out}: {which or ('it ' if one else 'they ')}may be of the same people, by shared columns or the "
+            f"same number of records ({listed}{more})"
+        )
+    return f"{told}. If {'both' if one else 'all'}"
+
+
+def earlier(out: Path, domain: Domain, n: int) -> Mapping[Path, Model]:
+    """The private models in a folder of runs that may be of the same people, by the folder of each."""
     places = [out / "model" / FILE, *sorted(out.parent.glob(f"*/model/{FILE}"))]
-    found = []
+    found: dict[Path, Model] = {}
     for place in {path.resolve(): path for path in places if path.is_file()}.values():
         with suppress(BadArtifact, ValueError):
             model = Model.load(place)
-            there = model.domain
-            same = (there.shape_of_rows(), there.label, there.adjacency, there.unit)
-            if model.private and same == (
-                domain.shape_of_rows(),
-                domain.label,
-                domain.adjacency,
-                domain.unit,
-            ):
-                found.append(model)
+            if model.private and (n == model.declared.n or _alike(model.domain, domain)):
+                found[place.parent.parent] = model
         if len(found) == _MOST:
             break
     return found
+
+
+def _same_table(there: Domain, domain: Domain) -> bool:
+    return there.label == domain.label and there.shape_of_rows() == domain.shape_of_rows()
+
+
+def _alike(there: Domain, domain: Domain) -> bool:
+    """Whether two domains may be of one table: half of their names are the same, a column is declared alike, or one's label is a column of
+    the other. Whoever drafts a table twice gets other bounds, so that names alone count, too."""
+    if not (there.columns and domain.columns):
+        return there.shape_of_rows() == domain.shape_of_rows()
+    one, two = ({*which.columns, which.label} - {None} for which in (there, domain))
+    return (
+        2 * len(one & two) >= min(len(one), len(two))
+        or any(domain.columns.get(name) == column for name, column in there.columns.items())
+        or there.label in domain.columns
+        or domain.label in there.columns
+    )
