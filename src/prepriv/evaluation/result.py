@@ -22,7 +22,7 @@ from prepriv.evaluation.measured_quality import quality_of
 from prepriv.evaluation.thresholds import ThresholdTable, thresholds_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import epsilon_at, up
+from prepriv.guarantees.printed import epsilon_at, measured_alone, up
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.release.advice import to_do
 from prepriv.release.quality import Quality
@@ -156,7 +156,9 @@ class PrivateEvaluation:
         return (
             ()
             if most is None or self.plan.error_share >= 1
-            else (f"errors above {most:,.6g} count as {most:,.6g}, those of the mean in R2, too",)
+            else (
+                f"errors above {measured_alone(most, 6)} count as {measured_alone(most, 6)}, those of the mean in R2, too",
+            )
         )
 
     def table(self) -> list[tuple[str, str, str, str, str]]:

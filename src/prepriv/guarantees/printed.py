@@ -87,23 +87,45 @@ def measured(
     ('-0.098', '-0.197', '-0.0004')
     >>> measured(0.835, 0.811, 0.8573, digits=1, shift=2)
     ('84', '81', '86')
+    >>> measured(3932.99, -345.352, 6640.91, float("inf"))
+    ('3,900', '-400', '6,700', 'inf')
     >>> measured(0.0, 0.0, 0.213, digits=1, shift=2)
     ('0', '0', '22')
     """
-    half, largest = (high - low) / 2, max(abs(x) for x in (value, low, high, *deviations))
+    half, largest = (high - low) / 2, max(abs(x) for x in (value, low, high))
     if not (1e-9 < half < math.inf and largest < 1e12):  # nothing is left out of a number without an error
         ends = down(low * 10**shift), up(high * 10**shift), *(up(x * 10**shift) for x in deviations)
-        return f"{value * 10**shift:,.6g}", *ends
+        return f"{value * 10**shift:,.6g}", *map(_with_thousands, ends)
     unit = Decimal(1).scaleb(math.floor(math.log10(half)) - digits + 1)
     if shift:  # whole points of a percentage stay: 21.3 is not rounded up to 30
         unit = min(unit, Decimal(1).scaleb(-shift))
     modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
-    rounded = [Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 for x, mode in modes]  # no -0
+    rounded = [
+        Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 if math.isfinite(x) else Decimal(x)
+        for x, mode in modes
+    ]  # no -0; a deviation that is not known is infinite
     if not shift and low > 0 and not rounded[1]:  # an end that is not 0 is not printed as 0
         rounded[1] = Decimal(down(low, 1))
     if not shift and high < 0 and not rounded[2]:
         rounded[2] = Decimal(up(high, 1))
-    return tuple(f"{x:,f}" for x in rounded)
+    return tuple(f"{x:,f}" if x.is_finite() else repr(float(x)) for x in rounded)
+
+
+def _with_thousands(written: str) -> str:
+    """The same decimal with separators of thousands, where it has no exponent."""
+    whole, point, rest = written.partition(".")
+    return f"{int(whole):,}{point}{rest}" if whole.isdecimal() and "e" not in rest else written
+
+
+def measured_alone(x: float, digits: int = 3) -> str:
+    """A measured number without an interval, as `measured` writes numbers: thousands are separated, and no exponent stands for them.
+
+    >>> measured_alone(4011.3), measured_alone(0.0123456), measured_alone(9350.0, 4)
+    ('4,010', '0.0123', '9,350')
+    """
+    if not (x and 1e-9 < abs(x) < 1e12):
+        return f"{x:.{digits}g}"
+    return f"{Context(prec=digits).create_decimal(repr(float(x))).normalize():,f}"
 
 
 def separated(condition: str) -> str:

@@ -57,6 +57,10 @@ class Ledger:
         # The verified past. Assigned whole, so threads may race for it: each value is a true prefix.
         self._tail = tail
 
+    def __repr__(self) -> str:
+        """Which ledger it is. What was spent is not read: `remaining` and `entries` do."""
+        return f"<Ledger of {self.header.dataset_id!r} in {self.name}, {self.header.unit}, {self.header.adjacency}>"
+
     @classmethod
     def create(
         cls,

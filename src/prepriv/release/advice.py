@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prepriv._callers import callers_level
 from prepriv._text import printable
+from prepriv.guarantees.printed import exact
 from prepriv.release.quality import Quality, Share, in_quotes
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def to_do(
     if found.often_cut:
         assert found.error_bound is not None
         yield (
-            f"Many errors may be cut: measure it again with a larger error bound, such as `--error-bound {2 * found.error_bound:.3g}` "
+            f"Many errors may be cut: measure it again with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
             "(`error_bound=` in Python), on rows that were not trained on. That costs its ε again, and the noise grows with the bound."
         )
     if found.unknown:

@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._text import printable
 from prepriv.columns import OTHER
-from prepriv.guarantees.printed import measured
+from prepriv.guarantees.printed import measured, measured_alone
 
 _MOST = 5  # classes, or groups, that are named: the lowest
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
@@ -228,7 +228,7 @@ class Quality:
             yield f"Whether they are nearer than always predicting the mean is not known: {why}."
         elif self.beats_mean:
             if self.often_cut:
-                yield "It is not shown to be better than the mean where larger errors count in full."
+                yield "It beats the mean by cut errors. Whether it does so by whole errors was not measured."
             elif self.mean_error is None:
                 yield (
                     "Always predicting the mean would be off by much more."
@@ -246,20 +246,22 @@ class Quality:
     def _off(self) -> Iterator[str]:
         """How far predictions of a number are off."""
         if self.error is not None:
-            off = f"{self.error:.3g}"
+            off = measured_alone(self.error)
             if self.error_ends is not None:
                 off, low, high = measured(self.error, *self.error_ends)
                 off += f" ({low} to {high})"
             yield f"Predictions are off by {off} (root mean squared error), measured on {self.where}."
+        if self.mean_error is not None:
+            yield f"Always predicting the mean would be off by {measured_alone(self.mean_error)} (root mean squared error, too)."
         if self.absolute is not None:
             value, low, high = measured(*self.absolute)
             where = "" if self.error is not None else f", measured on {self.where}"
-            yield f"On average predictions are off by {value} ({low} to {high}; mean absolute error){where}."
-        if self.mean_error is not None:
-            yield f"Always predicting the mean would be off by {self.mean_error:.3g}."
+            alone = "" if self.mean_error is None else ". That of the mean was not measured"
+            yield f"On average predictions are off by {value} ({low} to {high}; mean absolute error){where}{alone}."
         if self.error_bound is not None:
             alike = ", for the model and for the mean alike" if self.compared else ""
-            yield f"Errors above {self.error_bound:.3g} count as {self.error_bound:.3g}{alike}."
+            most = measured_alone(self.error_bound, 4)
+            yield f"Errors above {most} count as {most}{alike}."
 
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""
