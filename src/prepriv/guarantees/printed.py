@@ -99,16 +99,19 @@ def measured(
     unit = Decimal(1).scaleb(math.floor(math.log10(half)) - digits + 1)
     if shift:  # whole points of a percentage stay: 21.3 is not rounded up to 30
         unit = min(unit, Decimal(1).scaleb(-shift))
-    modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), *((x, ROUND_CEILING) for x in (high, *deviations)))
-    rounded = [
-        Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 if math.isfinite(x) else Decimal(x)
-        for x, mode in modes
-    ]  # no -0; a deviation that is not known is infinite
+    modes = ((value, ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
+    rounded = [Decimal(repr(float(x))).quantize(unit, mode).scaleb(shift) + 0 for x, mode in modes]  # no -0
     if not shift and low > 0 and not rounded[1]:  # an end that is not 0 is not printed as 0
         rounded[1] = Decimal(down(low, 1))
     if not shift and high < 0 and not rounded[2]:
         rounded[2] = Decimal(up(high, 1))
-    return tuple(f"{x:,f}" if x.is_finite() else repr(float(x)) for x in rounded)
+    beside = [
+        f"{Decimal(repr(float(x))).quantize(unit, ROUND_CEILING).scaleb(shift):,f}"
+        if x < 1e12
+        else up(x * 10**shift)
+        for x in deviations
+    ]  # one that is not known is infinite, or nearly so
+    return (*(f"{x:,f}" for x in rounded), *beside)
 
 
 def _with_thousands(written: str) -> str:
