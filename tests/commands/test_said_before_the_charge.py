@@ -112,6 +112,20 @@ def test_a_description_and_answers_that_will_be_wide_are_said(folder, capsys):
         assert "are few for" in said(capsys, *first, *rest, str(float(enough) / 3))
 
 
+def test_how_numbers_beyond_their_bounds_count_is_said_before_the_charge(folder, capsys):
+    """Incomes above a bound were cut, which one line told after the charge, or none."""
+    cut = "numbers below 0 count as 0, above 1 as 1: means and sums are of these"
+    asked = ["ask", "t.csv", "mean(x) by y", "--schema", "S.yaml", "--epsilon", "20"]
+    for command in (asked, ["describe", *asked[1:2], *asked[3:]]):
+        told = said(capsys, *command)
+        first = told[: told.index("Each with the 95 % interval of its noise, of numbers cut to their bounds")]
+        assert cut in first and "left out of the means" in first and "ε = 20" not in first[: first.index(cut)]
+    assert cut in said(capsys, *asked, "--price")
+    assert cut not in said(capsys, "ask", "t.csv", "count by y", "missing(x)", *asked[3:])
+    kept = said(capsys, *asked, "--json", "--out", "n.json")
+    assert f'"in_words": "{cut}"' in kept and cut in (folder / "n.json").read_text(encoding="utf-8")
+
+
 def test_the_half_that_is_said_is_that_of_the_answers():
     columns = {"x": prepriv.Numeric(0, 10), "job": prepriv.Categorical(["a", "b"])}
     plan = plan_questions(columns, ["mean(x)", "histogram(job)", "sum(x) by job"], epsilon=0.4, n=600)

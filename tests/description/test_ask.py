@@ -193,10 +193,20 @@ class Exact(NoisySession):
         return ExactSession._perform(self, name, mechanism, exact)
 
 
-def test_answers_say_between_which_bounds_numbers_were_read():
-    found = prepriv.ask(TABLE, COLUMNS, ["mean(pay) by sex", "count by job"], epsilon=1.0)
-    assert "pay -20 to 80" in str(found).splitlines()[-1] and "age" not in found.within
-    assert prepriv.ask(TABLE, COLUMNS, ["count by job"], epsilon=1.0).within == ""
+def test_answers_say_how_numbers_beyond_their_bounds_and_gaps_count():
+    """A partner got a file of means in which a fifth of the incomes was cut, without a word."""
+    asked = ["mean(pay) by sex", "missing(age)", "share(job)"]
+    found = prepriv.ask(TABLE, COLUMNS, asked, epsilon=1.0)
+    cut = "numbers below -20 count as -20, above 80 as 80: means and sums are of these"
+    lines, told = str(found).splitlines(), json.loads(found.json_text())
+    assert f"pay: {cut}" in lines and repr(found) == str(found) and not any("age: num" in x for x in lines)
+    assert told["bounds"] == {"pay": {"low": -20.0, "high": 80.0, "in_words": cut}}
+    assert lines[-3:] == told["notes"] and "left out of the means" in lines[-3]
+    assert "not listed" in lines[-2] and "gap there count" in lines[-1]
+    of_all = prepriv.ask(TABLE, COLUMNS, ["missing(age)", "count by job"], epsilon=1.0)
+    assert of_all.plan.cut == [] and json.loads(of_all.json_text())["bounds"] == {}
+    with_pairs = planned(questions=["covariance(pay, age)"])
+    assert "both cells" in with_pairs.notes[-1] and set(with_pairs.numbers) == {"pay", "age"}
 
 
 def test_without_noise_every_answer_is_the_number():

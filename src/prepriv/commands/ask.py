@@ -22,7 +22,7 @@ from prepriv.commands.data import (
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
-from prepriv.commands.printing import AsJson, console, print_spent, print_table
+from prepriv.commands.printing import AsJson, console, interval_title, print_cut, print_spent, print_table
 from prepriv.description.answers import expected_half, wide_answers
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
@@ -59,6 +59,7 @@ def ask(
     if out is not None and out.suffix != ".json":
         raise Stop(f"--out must end in .json; got {out.name}")
     _show_prices(plan)
+    print_cut(plan.cut, plan.notes)
     if price:
         _show_expected(plan)
         return
@@ -104,11 +105,4 @@ def _show_expected(plan: AskedPlan) -> None:
 def _show(found: Answers) -> None:
     print_spent(found.guarantee_, found.plan.look, found.plan.domain)
     lines = [(question, what, str(e)) for question, what, e in found.lines()]
-    print_table("Each with the 95 % interval of its noise", ("question", "", ""), lines)
-    if any(question.kind == "share" for question in found.plan.questions):
-        console.print(
-            "share: of all records, or of all in the group. Records with a gap there count, as missing",
-            soft_wrap=True,
-        )
-    if found.within:
-        console.print(found.within, soft_wrap=True)
+    print_table(interval_title(found.plan.cut), ("question", "", ""), lines)

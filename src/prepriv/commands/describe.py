@@ -23,7 +23,7 @@ from prepriv.commands.data import (
 from prepriv.commands.earlier import say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
-from prepriv.commands.printing import AsJson, console, print_spent, print_table
+from prepriv.commands.printing import AsJson, console, interval_title, print_cut, print_spent, print_table
 from prepriv.description.describe import Description, describe_in_private, plan_description, too_few
 from prepriv.description.description_page import json_text, rows, to_html
 from prepriv.runs.charge import of_page, released
@@ -64,6 +64,7 @@ def describe(
     came, account = Came(), noted(ledger, note)
     beside = () if out is None else (out.with_suffix(".json"),)
     with says_what_stays(came, out), reserved_file(out, _check_out, *beside):
+        print_cut(plan.cut, plan.notes)  # before the charge
         with private_run(came), waiting("reading"):
             found = describe_in_private(plan, stream, ledger=account, reached=came)
         if out is not None:  # before anything is printed: standard output can end early
@@ -90,7 +91,7 @@ def _show(found: Description) -> None:
     if not n_is_public(look.adjacency):
         console.print(f"rows: {found.rows}")
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]
-    print_table("Each with the 95 % interval of its noise", ("column", "", ""), lines)
+    print_table(interval_title(found.plan.cut), ("column", "", ""), lines)
     for group, told in found.groups.items():
         lines = [(name, what, str(e)) for name, summary in told.columns.items() for what, e in rows(summary)]
         print_table(

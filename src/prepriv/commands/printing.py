@@ -73,6 +73,19 @@ def print_spent(whole: Guarantee, look: Look, domain: Domain | None = None) -> N
         say_counted(domain)
 
 
+def print_cut(cut: Sequence[tuple[str, str]], notes: Sequence[str]) -> None:
+    """How the cells of a described table are read, before it is charged."""
+    if cut:
+        print_table("Numbers are cut to their bounds before anything else", ("column", ""), cut)
+    for note in notes:
+        console.print(note, soft_wrap=True)
+
+
+def interval_title(cut: Sequence[tuple[str, str]]) -> str:
+    """What stands above numbers that were released."""
+    return "Each with the 95 % interval of its noise" + (", of numbers cut to their bounds" if cut else "")
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
 ) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public
-from prepriv.columns import Column, Numeric, bounds_in_words
+from prepriv.columns import Column
 from prepriv.description.answers import Answer, released_answers, wide_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
+from prepriv.description.cells_in_words import cut_columns
 from prepriv.description.estimates import Estimate
 from prepriv.description.look import PrivateFrame, rows_there
 from prepriv.description.questions import Histogram
@@ -77,19 +78,12 @@ class Answers(Mapping[str, Answer]):
         """(question, what the number is about, the number) for each number."""
         return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
 
-    @property
-    def within(self) -> str:
-        """Between which bounds numbers were read, in a sentence; "" where none was asked about."""
-        asked = [
-            f"{name} {bounds_in_words(column)}"
-            for name, column in self.plan.domain.columns.items()
-            if isinstance(column, Numeric) and any(name in q.columns for q in self.plan.questions)
-        ]
-        return f"a number outside its bounds counts as the nearer one: {', '.join(asked)}" if asked else ""
-
     def __str__(self) -> str:
         lines = [printable(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines()]
-        return "\n".join([*lines, *filter(None, [printable(self.within)])])
+        cut = [printable(f"{name}: {said}") for name, said in self.plan.cut]
+        return "\n".join([*lines, *cut, *self.plan.notes])
+
+    __repr__ = __str__
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: every number with the ends of its interval; null where the noise leaves nothing to say."""
@@ -101,6 +95,8 @@ class Answers(Mapping[str, Answer]):
                 {"release": what, "share": share, "noise_multiplier": noise}
                 for what, share, noise in self.plan.prices()
             ],
+            "bounds": cut_columns(self.plan.numbers),
+            "notes": self.plan.notes,
             "answers": {question: _plain(found) for question, found in self.found.items()},
         }
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})

@@ -15,6 +15,7 @@ from prepriv._arguments import integer, number, shown
 from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.description.cells_in_words import cut_lines, gaps_and_others
 from prepriv.description.draft import MOST_NAMES
 from prepriv.description.look import Look, price
 from prepriv.domain import Domain
@@ -165,6 +166,34 @@ class AskedPlan:
     def multiplier(self, piece: Piece) -> float:
         """The noise multiplier of a Gaussian release."""
         return 1 / self.look[self.pieces[piece]].mu * UP
+
+    @property
+    def numbers(self) -> dict[str, Numeric]:
+        """The columns whose numbers are asked about, not their gaps alone."""
+        asked = {name for q in self.questions if q.kind != "missing" for name in q.columns}
+        return {
+            name: column
+            for name, column in self.domain.columns.items()
+            if isinstance(column, Numeric) and name in asked
+        }
+
+    @property
+    def cut(self) -> list[tuple[str, str]]:
+        """(columns, how numbers beyond their bounds count)."""
+        return cut_lines(self.numbers)
+
+    @property
+    def notes(self) -> list[str]:
+        """What becomes of gaps, and of values that are not listed."""
+        asked = {name for q in self.questions for name in (*q.columns, q.by)}
+        out = gaps_and_others(c for name, c in self.domain.columns.items() if name in asked)
+        if any(q.kind == "covariance" for q in self.questions):
+            out.append("covariance: of the records that have both cells.")
+        if any(q.kind == "share" for q in self.questions):
+            out.append(
+                "share: of all records, or of all in the group. Records with a gap there count, as missing."
+            )
+        return out
 
     def prices(self) -> list[tuple[str, float, float]]:
         """(release, share of the budget, noise multiplier) of each, in order."""

@@ -27,6 +27,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
 from prepriv.description.ask import unread_table
 from prepriv.description.asked import AskedPlan
+from prepriv.description.cells_in_words import cut_lines, gaps_and_others
 from prepriv.description.estimates import (
     PRESENT,
     SHIFT,
@@ -87,6 +88,18 @@ class DescribePlan:
     def by(self) -> str | None:
         """The column whose groups are described one by one."""
         return None if self.groups is None else self.groups.questions[0].by
+
+    @property
+    def cut(self) -> list[tuple[str, str]]:
+        """(columns, how numbers beyond their bounds count)."""
+        return cut_lines(self.domain.columns)
+
+    @property
+    def notes(self) -> list[str]:
+        """What becomes of gaps, and of values that are not listed."""
+        out = gaps_and_others(self.domain.columns.values())
+        filled = ["Correlations: a gap counts as the middle of its bounds."]
+        return out + (filled if self.correlations else [])
 
     @property
     def numeric(self) -> list[str]:

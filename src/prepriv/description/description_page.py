@@ -12,6 +12,8 @@ import jinja2
 from markupsafe import Markup
 
 from prepriv._text import printable
+from prepriv.columns import Column, Numeric, cut_in_words
+from prepriv.description.cells_in_words import cut_columns
 from prepriv.description.describe import Description
 from prepriv.description.estimates import Estimate
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
@@ -26,19 +28,20 @@ _WIDE, _TALL = 420, 150
 
 def to_json(d: Description) -> dict[str, Any]:
     """Plain data: every number with the ends of its 95 % interval; null where there is too little to say."""
-    look = d.plan.look
+    look, bounds = d.plan.look, cut_columns(d.plan.domain.columns)
     out: dict[str, Any] = {
         "guarantee": d.guarantee_.to_json(look.delta),
         "plan_hash": look.hash,
+        "notes": d.plan.notes,
         "rows": _plain(d.rows),
-        "columns": {name: _summary(summary) for name, summary in d.columns.items()},
+        "columns": {name: _summary(summary, bounds.get(name)) for name, summary in d.columns.items()},
         "correlations": [{"columns": list(pair)} | _plain(e) for pair, e in d.correlations.items()],
     }
     if d.groups:
         out["by"] = d.plan.by
         out["groups"] = [
             {"group": name, "rows": _plain(g.rows)}
-            | {"columns": {column: _summary(s) for column, s in g.columns.items()}}
+            | {"columns": {column: _summary(s, bounds.get(column)) for column, s in g.columns.items()}}
             for name, g in d.groups.items()
         ]
         out["differences"] = [
@@ -61,10 +64,11 @@ def _plain(e: Estimate) -> dict[str, float | None]:
     return {name: x if math.isfinite(x) else None for name, x in numbers.items()}
 
 
-def _summary(summary: NumericSummary | CategoricalSummary) -> dict[str, Any]:
+def _summary(summary: NumericSummary | CategoricalSummary, bounds: dict[str, Any] | None) -> dict[str, Any]:
     if isinstance(summary, CategoricalSummary):
         return {"counts": {name: _plain(e) for name, e in summary.counts.items()}}
     return {
+        "bounds": bounds,
         "missing": _plain(summary.missing),
         "mean": _plain(summary.mean),
         "deviation": _plain(summary.deviation),
@@ -85,13 +89,21 @@ def to_html(d: Description) -> str:
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
         grouped=[(of, Markup(forest_of(d, of))) for of in of_groups(d)],
-        summaries=[(name, s, Markup(picture(name, s)), rows(s)) for name, s in d.columns.items()],
+        summaries=[
+            (name, Markup(picture(name, s)), rows(s), _cut(d.plan.domain.columns.get(name)))
+            for name, s in d.columns.items()
+        ],
         json=json_text(d),
     )
 
 
 def _as_text(value: Any) -> Any:
     return printable(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _cut(column: Column | None) -> str:
+    said = cut_in_words(column) if isinstance(column, Numeric) else ""
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def rows(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, Estimate]]:
@@ -119,7 +131,8 @@ def lines_of(d: Description) -> list[str]:
     out = [f"{claim}, {look.guarantee.neighbours}, n = {look.n:,}"]
     out += [f"{of}{name}: {what}: {e}" for of, name, s in columns for what, e in rows(s)]
     out += [f"{x.name}: {x.value}" for x in d.differences]
-    return out + [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]
+    out += [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]
+    return out + [f"{name}: {said}" for name, said in d.plan.cut] + d.plan.notes
 
 
 def of_groups(d: Description) -> list[str]:

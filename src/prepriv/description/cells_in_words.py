@@ -1,0 +1,46 @@
+"""How the cells of a described table are read, in sentences: what is cut, what is left out, what "other" is. No record is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from prepriv.columns import Categorical, Column, Numeric, Text, cut_in_words
+
+_NAMED = 3  # so many columns with equal bounds are named, of more than twice as many
+
+_GAPS = (
+    "A cell that is empty or cannot be read as a number is left out of the means, sums, quantiles and histograms of its column, and counts as "
+    "missing, also where the schema fills such cells for a model."
+)
+_OTHERS = '"other" counts the values that are not listed, and "missing" the gaps.'
+
+
+def cut_columns(columns: Mapping[str, Column]) -> dict[str, dict[str, Any]]:
+    """Of each numeric column its bounds, and how numbers beyond them count, as plain data."""
+    return {
+        name: {"low": column.low, "high": column.high, "in_words": cut_in_words(column)}
+        for name, column in columns.items()
+        if isinstance(column, Numeric)
+    }
+
+
+def cut_lines(columns: Mapping[str, Column]) -> list[tuple[str, str]]:
+    """(names of numeric columns with equal bounds, how numbers beyond these count)."""
+    alike: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if isinstance(column, Numeric):
+            alike.setdefault(cut_in_words(column), []).append(str(name))
+    return [(_named(names), said) for said, names in alike.items()]
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names) if more <= _NAMED else f"{', '.join(names[:_NAMED])} and {more:,} more"
+
+
+def gaps_and_others(columns: Iterable[Column]) -> list[str]:
+    """What becomes of cells that hold no number, and of values that are not listed."""
+    kinds = list(columns)
+    out = [_GAPS] if any(isinstance(column, Numeric) for column in kinds) else []
+    return out + ([_OTHERS] if any(isinstance(column, Categorical | Text) for column in kinds) else [])
