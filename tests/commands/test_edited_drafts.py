@@ -277,7 +277,7 @@ def test_a_draft_that_was_taken_out_of_its_schema_is_found_by_what_it_drafted(co
     schema["columns"]["a"]["high"] = 7.0  # and a bound with it
     Path("S.yaml").write_text(yaml.safe_dump(schema))
     code, out = printed(capsys, SCHEMA)
-    assert code == 8 and "S.yaml: ASK, see below, a schema declared by hand" in out
+    assert code == 8 and "S.yaml: NOT DECIDED, a schema declared by hand" in out
     assert "the schema draft of row 1, which the schema does not claim" in out
     code, out = printed(capsys, MODEL)
     assert code == 8 and "it is not the schema of a model that was given: that of run/model/model.json" in out
@@ -318,9 +318,10 @@ def test_a_schema_by_hand_is_the_same_alone_and_in_a_folder(tmp_path, monkeypatc
     )
     for line in (SCHEMA, FOLDER):
         code, out = printed(capsys, line)
-        assert code == 0 and "S.yaml: a schema declared by hand, for which no ledger is charged\n" in out
+        assert code == 8 and "S.yaml: NOT DECIDED, a schema declared by hand, for which no ledger" in out
+        assert "no model was given with it" in out
         code, out = printed(capsys, [*line, "--json"])
-        assert code == 0 and json.loads(out)["declared_by_hand"] == ["S.yaml"]
+        assert code == 8 and json.loads(out)["declared_by_hand"] == ["S.yaml"]
 
 
 def test_all_that_was_found_is_printed_and_the_worst_ends_the_command(copy, capsys):

@@ -419,13 +419,13 @@ def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path,
     out.mkdir(parents=True)
     data = json.loads((folder / "a" / "model.json").read_text())
     (out / "a.json").write_bytes((folder / "a" / "model.json").read_bytes())
-    by_hand = "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 9\n"
+    by_hand = "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 50\n"
     (out / "S.yaml").write_text(by_hand)  # nothing was paid for it
     line = ["ledger", "verify", str(folder / "L.db"), str(tmp_path / "given")]
-    assert run(line) == 0
+    assert run(line) == 8  # what Python saved names no label
     said = capsys.readouterr().out
-    assert f"{out / 'a.json'}: ok, charge 1" in said and "S.yaml: a schema declared by hand" in said
-    assert f"it declares what {out / 'a.json'} declares" in said
+    assert f"{out / 'a.json'}: ok, charge 1" in said and "its name of the label was not compared" in said
+    assert f"it declares what {out / 'a.json'} declares: columns, rows, label" in said
     (out / "S.yaml").write_text(by_hand.replace("high: 1", "high: 2"))
     assert run(line) == 8
     said = capsys.readouterr().out
@@ -503,6 +503,52 @@ def test_a_page_is_ok_only_where_its_words_were_compared(measured, tmp_path, cap
     (tmp_path / "other.html").write_text(true.read_text().replace(own_version(), "9.9.9"))
     assert run(["ledger", "verify", ledger, str(tmp_path / "other.html"), model]) == 8
     assert "it was not made by version" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def by_hand(tmp_path_factory):
+    """A schema that a person wrote, and what was released with it: a model with a holdout, its page and its ledger."""
+    folder = tmp_path_factory.mktemp("by_hand")
+    ROWS.assign(y=LABELS).to_csv(folder / "t.csv", index=False)
+    Ledger.create(folder / "L.db", "people", epsilon=9, delta=1e-3)
+    columns = "columns: {dose: {type: numeric, low: 0, high: 1}}\n"
+    (folder / "S.yaml").write_text(f"label: {{name: y, classes: ['no', 'yes']}}\nrows: 50\n{columns}")
+    learner = ["--learner", "{kind: GradientDescent, steps: 2}", "--epsilon", "1", "--holdout", "0.5"]
+    places = ["--schema", str(folder / "S.yaml"), "--ledger", str(folder / "L.db"), "--out"]
+    assert run(["train", str(folder / "t.csv"), *learner, *places, str(folder / "run")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("rows: 50", "rows: 50", ""),
+        ("rows: 50", "rows: 9999", "its `rows: 9999` is not the number of the model"),
+        ("rows: 50", "rows: 1", "its `rows: 1` is not the number of the model"),
+        ("rows: 50", "rows: 50\nsteps: []", "its `steps:` was not compared"),
+        ("rows: 50", "rows: 50\nlearner: {kind: row 17}\nsteps: []", "its `learner:` and `steps:` were not"),
+        ("'yes']", "'yes'], threshold: 0.17", "its `threshold:` of the label was not compared"),
+        ("rows: 50", "rows: 50 # row 17: Boston, black, f", "comments were not compared, on 1 line"),
+        ("rows: 50", "rows: 50\n#17\n# Boston", "comments were not compared, on 2 lines"),
+        ("rows: 50", "rows: &boston 50", "comments were not compared, on 1 line"),
+    ],
+)
+def test_a_schema_by_hand_is_passed_only_where_all_of_it_was_compared(
+    by_hand, tmp_path, monkeypatch, capsys, old, new, said
+):
+    """With other rows, steps and a record in a comment it was said to declare what its model declares, and the command ended with 0."""
+    shutil.copytree(by_hand, tmp_path / "p")
+    monkeypatch.chdir(tmp_path / "p")
+    Path("t.csv").unlink()
+    Path("S.yaml").write_text(Path("S.yaml").read_text().replace(old, new))
+    capsys.readouterr()
+    assert run(["ledger", "verify", "L.db", "."]) == (8 if said else 0)
+    line = next(one for one in capsys.readouterr().out.splitlines() if one.startswith("S.yaml"))
+    assert said in line and line.startswith("S.yaml: NOT DECIDED") == bool(said)
+    assert "it declares what run/model/model.json declares: columns" in line
+    assert ("rows, label" in line) == ("`rows:" not in line)
+    assert run(["ledger", "verify", "L.db", "S.yaml"]) == 8
+    assert "no model was given with it" in capsys.readouterr().out
 
 
 def test_a_copied_receipt_makes_no_file_ok(measured, tmp_path, capsys):

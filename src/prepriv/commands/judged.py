@@ -16,9 +16,17 @@ from prepriv.commands.charged import (
     unclaimed_drafts,
 )
 from prepriv.commands.exits import NOT_DECIDED, Stop
-from prepriv.commands.receipts import Given, charges_of, missing_receipts, sha256_of, unanswered
+from prepriv.commands.receipts import (
+    Given,
+    charges_of,
+    missing_receipts,
+    not_compared_in,
+    sha256_of,
+    unanswered,
+)
 from prepriv.commands.verify import SAID, differences, of_another_version
 from prepriv.domain import Domain
+from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
 from prepriv.ledger import Entry, Ledger
 from prepriv.release.model import Model, artifact_file
@@ -29,6 +37,8 @@ _WORDS = (
     "its receipt and the hash of its model agree with the ledger, and its words were not checked: give its model, too, or run "
     "`prepriv report MODEL --verify {name} --ledger LEDGER`"
 )
+
+_NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
 
 
 @dataclass
@@ -73,7 +83,7 @@ def judge(
                     shown[file] = page
     for file in files.values():
         _charged(judged[str(file)], file, shown.get(file), [*ledgers])
-    models = _models(given)
+    models = _models(given, shown)
     for name, one in sound.items():
         if one.domain is not None:
             _draft_booked(judged[name], one.domain, ledgers)
@@ -84,16 +94,32 @@ def judge(
         wrong, questions = drafts_beside(place, domain, others)
         judged[name] = Judged([], wrong, asked=questions)
         _of_models(judged[name], domain, models)
+        if not models:
+            judged[name].undecided.append(_NO_MODEL)
+        judged[name].undecided += not_compared_in(Path(name))
     return judged
 
 
-def _models(given: Mapping[str, Given]) -> dict[str, Domain]:
-    """What the models given declare."""
-    found = dict[str, Domain]()
+@dataclass(frozen=True)
+class _Declared:
+    """What a model declares: its domain, and how many records (or units) there are, as far as the model and its page say: without and with those that were set aside."""
+
+    domain: Domain
+    rows: tuple[int, ...]
+
+
+def _models(given: Mapping[str, Given], shown: Mapping[Path, Report]) -> dict[str, _Declared]:
+    """What the models given declare. shown: their pages."""
+    found = dict[str, _Declared]()
     for name, one in given.items():
         if one.kind == "model":
             with suppress(ValueError):
-                found[name] = Model.load(name).declared.domain
+                plan, page = Model.load(name).declared, shown.get(Path(name))
+                scored = None if page is None else page.measured
+                rows: tuple[int, ...] = (plan.n,)
+                if isinstance(scored, PrivateEvaluation) and scored.whole is not None:
+                    rows = (plan.n, plan.n + scored.plan.n)
+                found[name] = _Declared(plan.domain, rows)
     return found
 
 
@@ -113,22 +139,36 @@ def _draft_booked(found: Judged, domain: Domain, ledgers: Mapping[str, Sequence[
                 found.wrong += booked_otherwise(Ledger.open(place).header, rows, drafted, "the file")
 
 
-def _of_models(found: Judged, domain: Domain, models: Mapping[str, Domain]) -> None:
+def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared]) -> None:
     """Whether a schema is that of a model that was given out with it: what it declares of columns, label, neighbours and persons."""
     if not models:
         return
-    apart = {name: _apart(domain, other) for name, other in models.items()}
-    name = min(apart, key=lambda one: len(apart[one]))
+    apart = {name: _apart(domain, other.domain) for name, other in models.items()}
+    alike = [name for name in models if not apart[name]]
+    name = next(
+        (one for one in alike if domain.n in models[one].rows), min(apart, key=lambda one: len(apart[one]))
+    )
     if apart[name]:
         found.undecided.append(
             f"it is not the schema of a model that was given: that of {name} has other {', '.join(apart[name])}"
         )
-    elif len(models[name].drafts) > len(domain.drafts):
+        return
+    model = models[name]
+    if len(model.domain.drafts) > len(domain.drafts):
         found.wrong.append(
             f"it declares what {name} declares, and does not name the private draft that the model claims: its lines under `drafted:` were taken out"
         )
-    else:
-        found.remarks.append(f"it declares what {name} declares")
+        return
+    same = domain.n in model.rows
+    parts = f"columns, {'rows, ' if same else ''}label, neighbours, units and `declared_by:`"
+    found.remarks.append(f"it declares what {name} declares: {parts}")
+    if model.domain.label is None:
+        found.undecided.append("its name of the label was not compared: the model names none")
+    if domain.n is not None and not same:
+        known = " or ".join(f"{rows:,}" for rows in model.rows)
+        found.undecided.append(
+            f"its `rows: {domain.n}` is not the number of the model ({known}), where a run can set records aside or declare another: ask which one is meant"
+        )
 
 
 def _apart(a: Domain, b: Domain) -> list[str]:

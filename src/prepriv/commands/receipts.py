@@ -18,7 +18,7 @@ from prepriv.ledger import Entry
 from prepriv.ledger.urls import is_url
 from prepriv.release.page import data_of
 from prepriv.runs.booked import schema_files
-from prepriv.schemas.declared_file import parse_yaml
+from prepriv.schemas.declared_file import parse_yaml, unread_lines
 from prepriv.schemas.schema import load_schema
 
 _SCHEMAS = (".yaml", ".yml")
@@ -201,6 +201,28 @@ def _declared_by_hand(file: Path, data: Any) -> Domain | None:
         return load_schema(file).domain()
     except ValueError:
         return None
+
+
+_OF_DOMAIN = ("columns", "label", "adjacency", "rows", "unit", "rows_per_unit", "declared_by", "draft")
+_OF_PREDICTIONS = ("class_weight", "threshold")  # under `label:`
+
+
+def not_compared_in(file: Path) -> list[str]:
+    """What of a schema that was declared by hand nothing is compared with, in words: keys outside of a domain, and comments."""
+    data = _data(file)
+    keys = [f"`{key}:`" for key in data if key not in _OF_DOMAIN]
+    keys += [f"`{key}:` of the label" for key in _OF_PREDICTIONS if key in data["label"]]
+    lines = unread_lines(file.read_text(encoding="utf-8"))
+    found = (
+        [
+            f"its {' and '.join(keys)} {'was' if len(keys) == 1 else 'were'} not compared: read {'it' if len(keys) == 1 else 'them'}"
+        ]
+        if keys
+        else []
+    )
+    if lines:
+        found.append(f"its comments were not compared, on {lines} line{'s' if lines > 1 else ''}: read them")
+    return found
 
 
 def is_measurement(file: Path) -> bool:

@@ -235,6 +235,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (EDITED, "-k", "whatever_order"),
     ),
     Mutant(
+        "what stands in a schema by hand beside its domain is passed over",
+        CLASS,
+        "commands/judged.py",
+        "        judged[name].undecided += not_compared_in(Path(name))\n",
+        "",
+        (FILES, "-k", "all_of_it_was_compared"),
+    ),
+    Mutant(
+        "the rows of a schema by hand are compared with nothing",
+        CLASS,
+        "commands/judged.py",
+        "    if domain.n is not None and not same:\n",
+        "    if False:\n",
+        (FILES, "-k", "all_of_it_was_compared"),
+    ),
+    Mutant(
         "a schema that no model has is passed over",
         CLASS,
         "commands/judged.py",
@@ -246,8 +262,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a schema need not name the draft of its model",
         BELIEVED,
         "commands/judged.py",
-        "    elif len(models[name].drafts) > len(domain.drafts):\n",
-        "    elif False:\n",
+        "    if len(model.domain.drafts) > len(domain.drafts):\n",
+        "    if False:\n",
         (EDITED, "-k", "does_not_name"),
     ),
     Mutant(
