@@ -40,6 +40,9 @@ CURVED = 110.0  # signal for each column from which on curves gain more than the
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
 CODE = 0.5  # squared length of a code, about
+_CLEAR = (
+    10.0  # signal for each feature from which on gradients of longer rows are cut where they are longer, too
+)
 _LONGER = 2.0  # times as many passes at most, where the rate is limited
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
@@ -86,7 +89,7 @@ def mean_square(domain: Domain, steps: Sequence[Step]) -> float:
     square = domain.space.radius**2 if domain.is_ball else float(len(domain.columns))
     columns = True  # whether features are still those of the columns
     for step, before, after in walk(steps, domain.space):
-        own = not isinstance(step.paid, pay.Public)  # what public rows say need not be so of others
+        own = step.paid.private  # what public rows say need not be so of others
         if isinstance(step, StandardScaler) and own and step.columns is None:
             square = float(after.d)
         elif isinstance(step, StandardScaler) and own and columns:
@@ -206,7 +209,7 @@ def _descent(
         SquaredError(),
         steps=max(steps, math.ceil(steps * longer)),
         learning_rate=min(rate, most),
-        clip_norm=CLIP if math.isfinite(s) else math.inf,
+        clip_norm=CLIP * row ** min(1.0, s / (_CLEAR * d)) if math.isfinite(s) else math.inf,
         bias=bias,
         lead=lead,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
