@@ -163,6 +163,7 @@ def test_a_fit_with_a_holdout_pays_the_larger_price_once(tmp_path):
     assert made["accuracy"].low < 0.9 < made["accuracy"].high
     page, data = clf.report_.to_html(), clf.report_.to_json()
     assert "How good it is" in page and "coin set each row aside" in page
+    assert f"number of records, 600 (coins chose {clf.plan_.n} of them to train on)" in page
     assert data["measured_in_private"]["with_training"]["epsilon"] <= 2.0
     with pytest.raises(BudgetExceeded):
         clf.fit(X, Y)
@@ -231,7 +232,8 @@ def test_under_add_or_remove_one_no_size_leaves():
         X[:590], Y[:590]
     )
     assert clf.plan_.n == 420 and clf.evaluation_.plan.n == 180
-    assert not re.search(r"\b590\b", clf.report_.to_html())
+    page = clf.report_.to_html()
+    assert not re.search(r"\b590\b", page) and "600 (coins chose about 420 of them to train on)" in page
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -40,6 +40,7 @@ from prepriv.opacus import calibrate
 from prepriv.plans.plan import make_plan
 from prepriv.release.model import BadArtifact, Model
 from prepriv.release.report import Report
+from prepriv.release.summary import origin_of
 from prepriv.schemas.schema import BadSchema, load_schema
 
 N = 3000
@@ -430,6 +431,17 @@ def test_what_was_drafted_is_known_by_its_hash_and_an_edit_of_it_too(folder, cap
     ]
     assert ["as drafted" in s for s in said_of] == [True, False, False]
     assert ["edited since" in s for s in said_of] == [False, True, True] and "may have been" in said_of[2]
+    # what was edited is not said to have been drafted, and a regression has no classes
+    pages = [origin_of(where) for where in (declared(), declared(columns=wider), declared(drafted=earlier))]
+    assert ["bounds and classes were drafted" in s for s in pages] == [True, False, False]
+    number = declared(label={"name": "y", "low": 0.0, "high": 9.0})
+    page = origin_of(number)
+    assert (
+        "began as a private draft" in page
+        and "bounds or categories were edited" in page
+        and "lasses" not in page
+    )
+    assert "lasses" not in origin_of(dataclasses.replace(number, drafts=()))
     for content in ("0" * 63, 7):
         with pytest.raises(BadSchema, match="content"):
             declared(drafted=[draft | {"content": content}])

@@ -100,9 +100,11 @@ def drafts_cost(domain: Domain) -> str:
 
 
 def what_was_drafted(domain: Domain) -> str:
-    """What a draft of this domain released: without the classes where its user declared them."""
+    """What a draft of this domain released: without classes where its user declared them, and for a regression."""
     declared = all(drafted.declared_label for drafted in domain.drafts)
-    return "bounds and categories" if declared else "bounds, categories and classes"
+    return (
+        "bounds and categories" if declared or domain.target is not None else "bounds, categories and classes"
+    )
 
 
 def _counted(drafted: Drafted) -> str:

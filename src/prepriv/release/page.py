@@ -182,7 +182,8 @@ def _added_up(report: Report) -> list[tuple[str, str, str]]:
     delta = report.plan.delta
     lines = [("this run", up(report.part.epsilon(delta), 4), exact(delta))]
     for draft in told["drafts"]:
-        of = "columns and bounds" if draft.get("declared_label") else "columns, bounds and classes"
+        no_classes = draft.get("declared_label") or report.plan.domain.target is not None
+        of = "columns and bounds" if no_classes else "columns, bounds and classes"
         named = f"the private draft of {of}, over {draft['rows']:,} declared {'units' if draft.get('unit') else 'records'}"
         lines.append((named, up(draft["guarantee"]["epsilon"], 4), exact(draft["delta"])))
     return [

@@ -203,7 +203,7 @@ def _variant(report: Report) -> dict[str, Any]:
     return {
         "variant_name": "Approximate DP",
         "data_domain": f"Tables of these columns, {_how_declared(report.plan.domain)}; what lies outside is mapped into them by a fixed rule, cell by cell:\n{schema_in_words(report.plan.domain)}",
-        "unprotected_quantities": unprotected(report.plan),
+        "unprotected_quantities": unprotected(report),
     }
 
 
@@ -334,7 +334,8 @@ def _bounds(plan: Plan, asked: Sequence[str]) -> str:
     if plan.domain.drafts:
         edited = "" if plan.domain.as_drafted else ", or edited by whoever ran it"
         declared = all(drafted.declared_label for drafted in plan.domain.drafts)
-        classes = " Classes were declared." if declared else ""
+        what = "Classes" if plan.domain.target is None else "Bounds of the target"
+        classes = f" {what} were declared." if declared else ""
         return f"drafted by a private mechanism on private records, in the claim{edited}.{classes}"
     named = plan.domain.declared_by
     by = "" if named is None else f" by {printable(named)}"

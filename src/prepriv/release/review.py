@@ -18,7 +18,7 @@ from prepriv.guarantees.in_words import attacker
 from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import epsilon_at, exact, separated, up
 from prepriv.plans.plan import Plan
-from prepriv.release.summary import charged_earlier, seen_with
+from prepriv.release.summary import charged_earlier, declared_aside, seen_with
 
 if TYPE_CHECKING:
     from prepriv.release.report import Report  # which imports this
@@ -60,7 +60,7 @@ def review(report: Report) -> list[tuple[str, str]]:
         ),
         ("How strong is it?", f"{parameters(claim, plan)} {' '.join(attacker(claim, seen_with(report)))}"),
         ("What does it rest on?", _rests(claim)),
-        ("What is not protected?", unprotected(plan)),
+        ("What is not protected?", unprotected(report)),
         ("Who has to be trusted, and with what?", trust(claim)),
         (
             "Who holds the raw data, and who has access to them?",
@@ -193,11 +193,19 @@ def parameters(claim: Guarantee, plan: Plan) -> str:
     return f"{epsilon_at(claim.epsilon(plan.delta), plan.delta)}{curve}."
 
 
-def unprotected(plan: Plan) -> str:
+def unprotected(report: Report) -> str:
     """What is public by declaration."""
-    count = f"the declared number of {'records' if plan.domain.unit is None else 'units'}, {plan.n:,}"
+    plan, apart = report.plan, declared_aside(report)
+    about = "" if n_is_public(plan.domain.adjacency) else "about "
+    n = (
+        f"{plan.n:,}"
+        if apart is None
+        else f"{plan.n + apart:,} (coins chose {about}{plan.n:,} of them to train on)"
+    )
+    count = f"the declared number of {'records' if plan.domain.unit is None else 'units'}, {n}"
     true = "" if n_is_public(plan.domain.adjacency) else " (the true one is protected)"
-    what = f"The declared schema (columns, bounds, categories, classes), {count}{true}, and this plan."
+    classes = ", classes" if plan.domain.target is None else ""
+    what = f"The declared schema (columns, bounds, categories{classes}), {count}{true}, and this plan."
     if plan.domain.drafts:
         what = f"{count[0].upper()}{count[1:]}{true}, and this plan. {_as_drafted(plan.domain)}"
     public = [p.step.name for p in plan.steps if p.step.way == "public"]

@@ -234,11 +234,14 @@ def charged_earlier(report: Report) -> str:
 
 def drafted_or_edited(domain: Domain) -> str:
     """Whether a drafted domain is the one that was drafted, as far as its schema says it."""
+    what = (
+        "Columns, bounds, categories or classes" if domain.target is None else "Columns, bounds or categories"
+    )
     if domain.as_drafted is None:
-        return "Columns, bounds, categories or classes may have been edited since: the draft holds no hash of them."
+        return f"{what} may have been edited since: the draft holds no hash of them."
     if domain.as_drafted:
         return "They are as drafted, by the hash that the schema holds."
-    return "Columns, bounds, categories or classes were edited since the draft, by the hash that the schema holds."
+    return f"{what} were edited since the draft, by the hash that the schema holds."
 
 
 def origin_of(domain: Domain) -> str:
@@ -250,25 +253,33 @@ def _origin(domain: Domain) -> Iterator[str]:
     named = None if domain.declared_by is None else printable(domain.declared_by)
     if domain.drafts:
         declared = all(drafted.declared_label for drafted in domain.drafts)
-        what = "Columns and bounds" if declared else "Columns, bounds and classes"
-        yield f"{what} were drafted privately from the table itself, which the claim covers."
+        classes = domain.target is None
+        what = "Columns and bounds" if declared or not classes else "Columns, bounds and classes"
+        yield (
+            f"{what} were drafted privately from the table itself, which the claim covers."
+            if domain.as_drafted
+            else "The schema began as a private draft of the table itself, which the claim covers."
+        )
         yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
         if declared:
-            yield "The classes of the label were declared, and the draft spent nothing on them."
+            yield f"The {'classes of the label' if classes else 'bounds of the target'} were declared, and the draft spent nothing on them."
     else:
         yield (
-            f"Columns, bounds, classes and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
+            f"Columns, bounds{', classes' if domain.target is None else ''} and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
             "them off the data. Whether someone did before, only they can say."
         )
 
 
 def set_aside(report: Report) -> int | None:
     """How many records coins set aside to measure on, where that is public."""
+    return declared_aside(report) if n_is_public(report.plan.domain.adjacency) else None
+
+
+def declared_aside(report: Report) -> int | None:
+    """How many of the declared records the plan sets aside: those that coins chose, or about so many where that is not public."""
     measured = report.measured
     tested = getattr(getattr(measured, "plan", None), "n", None)
-    if measured is None or measured.whole is None or not n_is_public(report.plan.domain.adjacency):
-        return None
-    return tested if isinstance(tested, int) else None
+    return tested if measured is not None and measured.whole is not None and isinstance(tested, int) else None
 
 
 def _predicts(domain: Domain) -> Iterator[str]:
