@@ -136,7 +136,7 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     assert len(empty) == 240 and 0.85 < np.sqrt(np.mean(beyond**2)) < 1.25
     said = str(found)
     clear, rest = said.split("not distinguishable from noise")
-    assert "c0=1" in clear and "of 249 weights that are noise alone, about 11" in clear
+    assert "c0=1" in clear and "of 249 weights that are noise alone, up to about 11" in clear
     assert f"({np.sum(np.abs(made.coef_[0]) <= 2 * found.noise)})" in rest
     page = made.report_.to_html()
     told = page[page.index("<desc>c0=") :].split("</desc>")[0].split("; ")
@@ -144,12 +144,41 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     assert noisy == sorted(noisy) and not any("missing" in one for one, grey in zip(told, noisy) if grey)
 
 
+@pytest.mark.parametrize("kind", ["target", "classes", "own steps"])
+def test_weights_of_cells_that_no_record_has_rarely_stand_out_whatever_the_intercept_is(kind):
+    """A finding: 25 % of them did. Their released mean is noise, so that each is one number in all rows, as the intercept is."""
+    import pandas as pd
+
+    rng, beyond = np.random.default_rng(0), []
+    for _ in range(4):
+        columns = {f"c{j}": Categorical([str(k) for k in range(30)]) for j in range(4)}
+        table = pd.DataFrame({name: rng.integers(0, 2, 3000).astype(str) for name in columns})
+        said = table["c0"] == "1"
+        steps = [Center(payment=Budget(0.003)), Rescale(2.0)] if kind == "own steps" else "linear"
+        if kind == "classes":
+            made = prepriv.PrivateClassifier(Domain(columns, ["a", "b"]), epsilon=1.0, steps=steps, threads=1)
+            made.fit(table, np.where(rng.random(3000) < 0.9, "a", np.where(said, "a", "b")))
+        else:
+            made = prepriv.PrivateRegressor(
+                Domain(columns, target=Numeric(0, 1)), epsilon=1.0, steps=steps, threads=1
+            )
+            made.fit(table, 0.02 + 0.2 * said)
+        found = made.coefficients_
+        empty = [j for j, n in enumerate(found.names) if n.split("=")[-1] not in ("0", "1", "(constant)")]
+        beyond += (np.abs(found.weights[empty, 0]) / found.noise[empty]).tolist()
+    assert len(beyond) == 480 and np.mean(np.array(beyond) > 2.0) <= 0.09  # .02 to .05 of many
+
+
 def test_the_noise_of_weights_is_in_their_units_and_unknown_where_no_law_is():
     domain = Domain.box([0, 0, 0], [50, 100, 50], 3, [0, 1])
     made = prepriv.PrivateClassifier(domain, epsilon=8.0, steps=AFFINE).fit(X, X[:, 0] > 25)
     single = made.plan_.learner.weight_noise(made.plan_.learner_noise, made.plan_.n)
     unit = made.coef_[0] / made.model_.weights[:-1, 0]  # of a weight as it is learned
-    np.testing.assert_allclose(made.coefficients_.noise, single * unit)
+    center = made.plan_.steps[0]
+    off = made.model_.maps[1].factor * center.noise_multiplier * center.shift / made.plan_.n
+    leak = off * abs(made.model_.weights[-1, 0]) / made.plan_.learner.bias**2
+    assert 0 < leak < single / 10
+    np.testing.assert_allclose(made.coefficients_.noise, np.hypot(single, leak) * unit)
     learner = SufficientStatistics()
     target = Domain.box([0, 0, 0], [50, 100, 50], 3, target=Numeric(0, 50))
     own = prepriv.PrivateRegressor(target, epsilon=8.0, steps=AFFINE, learner=learner).fit(X, X[:, 0])

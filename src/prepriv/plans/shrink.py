@@ -22,6 +22,7 @@ from prepriv.columns import Categorical, Numeric
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.row_mean import gain as gain_along
 from prepriv.learners.targets import TargetLoss, shrinkage
+from prepriv.placed.chain import PlannedStep
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.bins import Bins
@@ -55,24 +56,59 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
         return weights
     noise, slopes, bias = plan.learner_noise / plan.n, weights[:-1, 0], learner.bias
     at, norm = centred(plan, maps)
-    d = len(slopes)
-    cut = min(1.0, learner.clip(plan.space.radius) / math.hypot(norm, bias)) if norm or bias else 0.0
-    # Where scores are longer than the cut, most residuals are cut, and have no curvature.
-    square = float(slopes @ slopes)
-    uncut = min(1.0, cut / max(norm * math.sqrt(square / max(d, 1)), 1e-300))
-    curvature = _along(learner, norm**2 / max(d, 1) * uncut)
-    gain, pull = learner.response(curvature)
-    # Of one slope: the noise of training, and that of the rows themselves, whose residual is cut.
-    variance = (gain * noise) ** 2 + (pull * cut) ** 2 * curvature / plan.n
-    longest = d / max(norm**2, 1e-300)  # of signal: no target lies further than 1 from the middle
-    kept = shrinkage(max(d * variance, square - longest), square)
-    kept = min(1.0, kept / max(pull * curvature, 1e-12))  # descent that stops early has shrunk them already
+    kept, uncut = _slopes_kept(plan, learner, norm, len(slopes), float(slopes @ slopes))
     score, length = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
     held = _held(learner, length, uncut, noise, score)
     if bias == 0:  # there is no intercept that could hold the centre
         return weights * kept
     out = np.append(kept * slopes, (held * score - kept * float(at @ slopes)) / bias)
     return np.asarray(out[:, None]) if np.isfinite(out).all() else weights
+
+
+def _slopes_kept(
+    plan: Plan, learner: GradientDescent, norm: float, d: int, square: float
+) -> tuple[float, float]:
+    """(what is kept of d slopes of this squared norm, the share of residuals that is not cut); norm: of the rows."""
+    cut = (
+        min(1.0, learner.clip(plan.space.radius) / math.hypot(norm, learner.bias))
+        if norm or learner.bias
+        else 0.0
+    )
+    # Where scores are longer than the cut, most residuals are cut, and have no curvature.
+    uncut = min(1.0, cut / max(norm * math.sqrt(square / max(d, 1)), 1e-300))
+    curvature = _along(learner, norm**2 / max(d, 1) * uncut)
+    gain, pull = learner.response(curvature)
+    # Of one slope: the noise of training, and that of the rows themselves, whose residual is cut.
+    variance = (gain * plan.learner_noise / plan.n) ** 2 + (pull * cut) ** 2 * curvature / plan.n
+    longest = d / max(norm**2, 1e-300)  # of signal: no target lies further than 1 from the middle
+    kept = shrinkage(max(d * variance, square - longest), square)
+    # Descent that stops early has shrunk them already.
+    return min(1.0, kept / max(pull * curvature, 1e-12)), uncut
+
+
+def share_kept(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> float:
+    """What `shrunk` has multiplied the slopes of one weight per column by, of what left it, (d + 1, 1).
+
+    The longer slopes were, the more of them is kept. So the length that is left says how long they were: found by halving.
+    """
+    learner, slopes = plan.learner, weights[:-1, 0]
+    if not (plan.private and type(learner) is GradientDescent and isinstance(learner.loss, TargetLoss)):
+        return 1.0
+    if not slopes.any():
+        return 0.0
+    if any(type(s.step) in _FEATURES for s in plan.steps) or not mean_released(plan, maps):
+        return 1.0
+    norm, left = centred(plan, maps)[1], float(slopes @ slopes)
+    low, high = left, left
+    while _slopes_kept(plan, learner, norm, len(slopes), high)[0] ** 2 * high < left * (1 - 1e-9):
+        high *= 2.0
+        if high > left * 2.0**60:
+            return 0.0
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        enough = _slopes_kept(plan, learner, norm, len(slopes), middle)[0] ** 2 * middle >= left
+        low, high = (low, middle) if enough else (middle, high)
+    return _slopes_kept(plan, learner, norm, len(slopes), high)[0]
 
 
 def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Floats, weights: Floats) -> Floats:
@@ -199,6 +235,14 @@ def mean_released(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
     return False
 
 
+def mean_noise(planned: PlannedStep, n: int, released: ReleasedMap) -> Floats | None:
+    """Standard deviation of the noise in the mean that a step has subtracted, of each feature; None of a step that subtracts none."""
+    if not isinstance(planned.step, StandardScaler | Center):
+        return None
+    cell = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / n
+    return planned.step.mean_noise(planned.before, cell, released)
+
+
 def centred(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, float]:
     """(where the rows that the learner sees are centred, (d,); their root mean square norm), as far as public numbers tell.
 
@@ -221,9 +265,8 @@ def centred(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, float]:
             norm = math.sqrt(after.d)  # columns of deviation one
         norm = min(norm, after.radius) if isinstance(step, Normalize) or math.isfinite(norm) else norm
         if known and isinstance(step, StandardScaler | Center):
-            error = step.mean_error(
-                before, (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / plan.n, released
-            )
+            each = mean_noise(planned, plan.n, released)
+            error = None if each is None else float(np.square(each).sum())
             noise = noise if error is None else error + (noise if math.isfinite(noise) else 0.0)
     at = middle[0] if known else np.zeros(plan.space.d)
     square = float(at @ at)

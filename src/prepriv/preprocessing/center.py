@@ -108,6 +108,6 @@ class Center(Step):
         total = mechanisms.sum(rows, dim=space.d, radius=space.radius)
         return Subtract(self._inside(total / n, space))
 
-    def mean_error(self, space: Space, noise: float, fitted: ReleasedMap) -> float | None:
-        """Expected squared norm of the noise in the mean. noise: the standard deviation of one of its cells."""
-        return space.d * noise**2
+    def mean_noise(self, space: Space, noise: float, fitted: ReleasedMap) -> Floats | None:
+        """Standard deviation of the noise in the mean of each feature, (d,). noise: that of one of its cells."""
+        return np.full(space.d, noise)

@@ -379,8 +379,8 @@ class StandardScaler(Step):
         mean = np.clip(mean, middle - half, middle + half)
         return ScaleReleased(self._affine(space, mean, np.minimum(variance, half * half), self._floored))
 
-    def mean_error(self, space: Space, noise: float, fitted: ReleasedMap) -> float | None:
-        """Expected squared norm of the noise in a mean that a budget paid for, in scaled units. None without a mean.
+    def mean_noise(self, space: Space, noise: float, fitted: ReleasedMap) -> Floats | None:
+        """Standard deviation of the noise in the mean of each feature that a budget paid for, (d,), in scaled units. None without a mean.
 
         noise: the standard deviation of one released mean of powers. The result depends on the plan and on released
         numbers only.
@@ -388,4 +388,6 @@ class StandardScaler(Step):
         if self.center != "mean" or not isinstance(fitted, ScaleReleased):
             return None
         columns, unit = self._columns(space), self._frame(space)[1]
-        return float(np.square(noise * unit * fitted.affine.factor[columns]).sum())
+        each = np.zeros(space.d)
+        each[columns] = noise * unit * fitted.affine.factor[columns]
+        return each

@@ -11,6 +11,7 @@ import numpy as np
 from prepriv._arrays import Floats
 from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
+from prepriv.plans.shrink import mean_noise, share_kept
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.compiled import CompiledMap
@@ -20,6 +21,7 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures
+from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.space import Space
 
@@ -60,11 +62,14 @@ class Coefficients:
     after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
     bounds, a category as 0 or 1. Steps are named where one of them is not affine.
 
-    noise: (d,), the standard deviation of the noise of training in each weight, the same for all classes, in the units of the
-    weights; None where the learner has no law for it. A column or category that is never there has exactly that much, in others the
-    records hold against it, so that they have less as a rule. It covers neither the noise of pre-processing nor errors by sampling.
+    noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
+    the learner has no law for it. It is the noise of training and that of the released mean, by which a column or category that is never
+    there gets a share of the intercept. Such a one has at most about that much, and in others the records hold against it, so that
+    they have less as a rule. Neither other noise of pre-processing nor errors by sampling are in it.
 
     unit: of a target, what turns weights and bias into its units, in a sentence.
+
+    kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
 
     weights: Floats
@@ -75,6 +80,7 @@ class Coefficients:
     noise: Floats | None = None
     unnamed: str = ""
     unit: str = ""
+    kept: float = 1.0
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -110,8 +116,11 @@ class Coefficients:
         lines = (
             [self.unnamed] * (not self.names)
             + [self.unit] * bool(self.unit)
+            + _kept_in_words(self.kept)
             + [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"]
         )
+        if self.kept == 0.0:
+            return "\n".join(lines)
         for some, title in titled:
             lines.append(title)
             lines += [
@@ -122,9 +131,22 @@ class Coefficients:
         return "\n".join(lines)
 
 
+def _kept_in_words(kept: float) -> list[str]:
+    if kept == 0.0:
+        return [
+            "All slopes were drawn to 0: the noise of training is as large as they were. The model answers one number for every row, and no "
+            "column matters in it."
+        ]
+    if kept < 1.0:
+        return [
+            f"All slopes were multiplied by {kept:.2g}, because a part of them was noise. Their noise below is multiplied, too."
+        ]
+    return []
+
+
 def by_chance(count: int) -> str:
     """How many of so many weights of noise alone are expected beyond twice their noise, in words."""
-    return f"of {count} weights that are noise alone, about {max(1, round(0.0455 * count))} would be"
+    return f"of {count} weights that are noise alone, up to about {max(1, round(0.0455 * count))} would be"
 
 
 def weight_noise(plan: Plan) -> float | None:
@@ -138,16 +160,64 @@ def weight_noise(plan: Plan) -> float | None:
     return plan.learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
 
 
-def _folded(maps: Sequence[ReleasedMap], left: int, noise: float, d: int) -> Floats:
-    """That of each weight after the maps from number `left` on are folded into weights of d features."""
+def noise_by_feature(model: Model) -> Floats | None:
+    """Standard deviation of the noise in each weight of a feature that no record has, (d,), as the learner sees features;
+    None: not known. Proof: docs/proofs/gradient_descent.md, "A feature that no record has".
+
+    Beside the noise of training: the released mean of such a feature is noise, so that it is one small number in all rows and
+    learns a part of what the intercept learns. Where slopes of a target were drawn to 0, this is what is left.
+    """
+    plan, weights = model.declared, model.weights
+    single = weight_noise(plan)
+    if single is None:
+        return None
+    off = _off_centre(plan, model.maps)
+    leak = np.zeros(len(weights) - 1)
+    if len(off) == len(leak):
+        constant = next((m for m in model.maps if isinstance(m, HomogeneousRows)), None)
+        if (
+            constant is not None
+        ):  # the feature it adds is a second intercept, which a constant shares row by row
+            leak = off * float(np.abs(weights[-2]).max()) / constant.level
+        elif plan.learner.bias:
+            leak = off * float(np.abs(weights[-1]).max()) / plan.learner.bias**2
+    return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
+
+
+def _off_centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats:
+    """How far from 0 a feature that no record has stands in all rows, (d,): the noise of the means that steps have subtracted.
+
+    A feature that `Homogenize` adds has none. Its scale of the rows is left out: the constant is scaled alike.
+    """
+    off = np.zeros(plan.domain.space.d)
+    for planned, released in zip(plan.steps, maps):
+        if isinstance(released, ScaleReleased) and len(released.affine.factor) == len(off):
+            off = off * np.abs(released.affine.factor)
+        elif isinstance(released, Multiply) and not any(isinstance(m, HomogeneousRows) for m in maps):
+            off = off * abs(released.factor)
+        elif isinstance(released, Project) and len(released.components) == len(off):
+            off = np.sqrt(np.square(off) @ np.square(released.components))
+        elif isinstance(released, HomogeneousRows):
+            off = np.append(off, 0.0)
+        each = mean_noise(planned, plan.n, released)
+        if each is not None and len(each) == len(off):
+            off = np.hypot(off, each)
+        if len(off) != planned.after.d:
+            off = np.zeros(planned.after.d)
+    return off
+
+
+def _folded(maps: Sequence[ReleasedMap], left: int, noise: Floats) -> Floats:
+    """That of each weight after the maps from number `left` on are folded into the weights."""
     turned, factor = None, 1.0
     for released in reversed(maps[left:]):
         if isinstance(released, Multiply):
             factor *= released.factor
         elif isinstance(released, Project):
             turned = released.components if turned is None else released.components @ turned
-    rows = np.ones(d) if turned is None else np.sqrt(np.square(turned).sum(axis=1))
-    return np.asarray(noise * abs(factor) * rows)
+    return np.asarray(
+        abs(factor) * (noise if turned is None else np.sqrt(np.square(turned) @ np.square(noise)))
+    )
 
 
 def coefficients(model: Model) -> Coefficients:
@@ -161,8 +231,9 @@ def coefficients(model: Model) -> Coefficients:
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
     left = flat.maps
-    single = weight_noise(model.declared)
-    noise = None if single is None else _folded(kept, len(left), single, len(flat.weights) - 1)
+    single = noise_by_feature(model)
+    noise = None if single is None else _folded(kept, len(left), single)
+    kept_of_slopes = share_kept(model.declared, model.maps, model.weights)
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     if left:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
@@ -170,7 +241,7 @@ def coefficients(model: Model) -> Coefficients:
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
         found = replace(found, unnamed="" if found.names else _unnamed(left))
-        return replace(found, classes=_scored(model), noise=noise, unit=_unit(model))
+        return replace(found, classes=_scored(model), noise=noise, unit=_unit(model), kept=kept_of_slopes)
     weights, bias = raw_units(flat.weights, flat.domain)
     if noise is not None:
         noise = raw_units(np.append(noise, 0.0)[:, None], flat.domain)[0][:, 0]
@@ -183,6 +254,7 @@ def coefficients(model: Model) -> Coefficients:
         noise,
         "" if model.domain.space.names else _unnamed(()),
         _unit(model),
+        kept_of_slopes,
     )
 
 

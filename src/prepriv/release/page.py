@@ -17,6 +17,7 @@ import jinja2
 import numpy as np
 from markupsafe import Markup, escape
 
+from prepriv._arrays import Floats
 from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.columns import Categorical, Column, Numeric, bounds_in_words, middle_in_words
@@ -30,7 +31,7 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
 from prepriv.release.audited import audit_fragment
 from prepriv.release.both_accounts import said_of
-from prepriv.release.coefficients import APART, STANDS_OUT, by_chance, weight_noise
+from prepriv.release.coefficients import APART, STANDS_OUT, by_chance, noise_by_feature
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, lowest
@@ -55,7 +56,7 @@ def page(report: Report) -> str:
     public = getattr(report.evaluation, "by_epsilon", ())
     without = getattr(report.evaluation, "accuracy_without_privacy", None)
     named = weights_by_name(plan, report.model)
-    of_weights = weight_noise(plan)
+    of_weights = None if report.model is None else noise_by_feature(report.model)
     drawn, of = largest_shapes(report.model)
     return _render(
         "report.html.j2",
@@ -77,7 +78,11 @@ def page(report: Report) -> str:
         evaluation=report.evaluation,
         accuracies=Markup(pictures.accuracies(public, without) if public else ""),
         measured=Markup(report.measured.fragment() if report.measured is not None else ""),
-        weights=Markup(pictures.weights(named, STANDS_OUT * (of_weights or 0.0)) if named else ""),
+        weights=Markup(
+            pictures.weights([(name, w) for name, w, _ in named], [band for *_, band in named])
+            if named
+            else ""
+        ),
         noise_of_weights=_noise_of_weights(
             of_weights, 0 if report.model is None else report.model.weights[:-1].size
         ),
@@ -292,8 +297,9 @@ def _cost(price: Price) -> str:
     return f"{noise}. If that noise were left out, all that runs would have ε = {up(price.epsilon, 4)}"
 
 
-def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
-    """The largest weights of a model whose columns stay apart, by column (and class, of several outputs); none of any other.
+def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, float]]:
+    """The largest weights of a model whose columns stay apart, by column (and class, of several outputs), each with twice its noise;
+    none of any other.
 
     Those of columns and categories that were declared come first, and those of other and missing cells only where they stand out of
     twice their noise.
@@ -306,28 +312,34 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float]]:
     if not names or extra not in (0, 1) or not kinds <= APART:
         return []
     ends = _outputs(model)
-    pairs = [(f"{n}{end}", float(w)) for n, row in zip(names, model.weights) for end, w in zip(ends, row)]
-    noise = weight_noise(plan)
-    clear = 0.0 if noise is None else STANDS_OUT * noise
+    noise = noise_by_feature(model)
+    bands = np.zeros(len(names)) if noise is None else STANDS_OUT * noise[: len(names)]
+    pairs = [
+        (f"{n}{end}", float(w), float(band))
+        for n, row, band in zip(names, model.weights, bands)
+        for end, w in zip(ends, row)
+    ]
     gaps = tuple(f"{cell}{end}" for cell in ("=other", "=missing") for end in ends)
     pairs.sort(
         key=lambda pair: (
-            abs(pair[1]) <= clear,
-            abs(pair[1]) <= clear and pair[0].endswith(gaps),
+            abs(pair[1]) <= pair[2],
+            abs(pair[1]) <= pair[2] and pair[0].endswith(gaps),
             -abs(pair[1]),
         )
     )
     return pairs[:_MOST_WEIGHTS]
 
 
-def _noise_of_weights(noise: float | None, count: int) -> str:
+def _noise_of_weights(noise: Floats | None, count: int) -> str:
     """What the page says about the noise of so many weights."""
     if noise is None:
         return "Weights are noisy, and their noise is not known here. Large ones may be noise, too."
-    if noise == 0:
+    if not noise.any():
         return ""
+    least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
-        f"The weight of a column or category that no record has is noise alone, about ±{noise:.2g}. Others have about as much or less. "
+        "The weight of a column or category that no record has is noise alone, "
+        f"{f'about ±{most}' if least == most else f'from about ±{least} to ±{most}'}. Others have about as much or less. "
         "A line shows twice the noise in both directions. Grey weights are not distinguishable from noise, "
         f"and {by_chance(count)} further out."
     )

@@ -151,15 +151,16 @@ def _short(name: str, most: int = 28) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def weights(named: Sequence[tuple[str, float]], band: float = 0.0) -> str:
+def weights(named: Sequence[tuple[str, float]], bands: Sequence[float] = ()) -> str:
     """Weights by name, in this order: bars to the right of the middle for positive ones, to the left for others.
 
-    band: how far noise alone moves each, a line in both directions; bars within it are grey.
+    bands: how far noise alone moves each, a line in both directions; bars within it are grey. None: no lines.
     """
-    most = max([abs(w) + band for _, w in named] or [1.0]) or 1.0
+    bands = bands or [0.0] * len(named)
+    most = max([abs(w) + band for (_, w), band in zip(named, bands)] or [1.0]) or 1.0
     parts = [stroke(390, 6, 390, 14 + 20 * len(named), GREY)]
     words = []
-    for i, (name, w) in enumerate(named):
+    for i, ((name, w), band) in enumerate(zip(named, bands)):
         y, width, clear = 10 + 20 * i, 130 * abs(w) / most, abs(w) > band
         start = 390 if w >= 0 else 390 - width
         parts.append(label(200, y + 11, _short(name), "end"))

@@ -37,6 +37,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_coefficients.py", "-k", "no_record_has or in_their_units"),
     ),
     Mutant(
+        "the noise of a weight leaves out the share of the intercept that a released mean gives it",
+        "our own: noise of pre-processing shown as effects of columns",
+        "release/coefficients.py",
+        "np.hypot(single, leak)",
+        "np.hypot(single, 0.0 * leak)",
+        ("tests/release/test_coefficients.py", "-k", "rarely_stand_out"),
+    ),
+    Mutant(
         "the second part of descent takes as many steps as both",
         "more releases than the plan paid for",
         "learners/gradient_descent.py",
@@ -88,8 +96,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "slopes that stopped early are shrunk once more",
         "our own: signal taken for noise",
         "plans/shrink.py",
-        "kept = min(1.0, kept / max(pull * curvature, 1e-12))",
-        "kept = min(1.0, kept)",
+        "return min(1.0, kept / max(pull * curvature, 1e-12)), uncut",
+        "return min(1.0, kept), uncut",
         (TEST, "-k", "signal_stays"),
     ),
     Mutant(
