@@ -170,9 +170,10 @@ def plan(
         ):
             if given is not None and option == "--epsilons":
                 first = epsilons.split(",")[0] if epsilons else "0.1"
+                counted = "" if rows is None else f" --rows {rows}"
                 raise Stop(
                     f"--epsilons compares what schemas are worth on tables we measured, and a pipeline names its own estimator: run "
-                    f"`prepriv plan {schema} --epsilon {first}` once for each ε, or give --epsilons to a schema of the same columns"
+                    f"`prepriv plan {schema}{counted or ' --rows N'} --epsilon {first}` once for each ε, or give --epsilons to a schema of the same columns"
                 )
             if given is not None:
                 raise Stop(

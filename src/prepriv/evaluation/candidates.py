@@ -87,6 +87,11 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
         return domain
     (first, wanted), *others = made
     for k, other in others:
+        if wanted.target != other.target:
+            raise ValueError(
+                f"the targets of candidates {first} and {k} are declared differently ({_target(wanted)} and {_target(other)}), and a choice "
+                "compares errors on one scale. Fit each, and compare them by evaluate on rows that were set aside: each costs its ε"
+            )
         if told := _apart(wanted, other):
             raise ValueError(
                 f"candidates {first} and {k} read other columns ({told}), and a choice reads one table: give both pipelines the same "
@@ -102,6 +107,11 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
     if len(numbers) > 1:
         raise ValueError(f"the domains declare several numbers of records: {sorted(numbers)}")
     return replace(wanted, n=next(iter(numbers), None))
+
+
+def _target(domain: Domain) -> str:
+    """How the target is declared."""
+    return "classes" if domain.target is None else repr(domain.target)
 
 
 def _apart(one: Domain, two: Domain) -> str:

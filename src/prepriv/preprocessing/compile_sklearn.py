@@ -217,8 +217,9 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
                 raise
             told = (str(error).splitlines() or [""])[0]
             if "unknown categories" in told:
+                given = "'use_encoded_value', unknown_value=-1" if name == "OrdinalEncoder" else "'ignore'"
                 told = (
-                    "cells may hold other values than the listed ones, or none; give handle_unknown='ignore'"
+                    f"cells may hold other values than the listed ones, or none; give handle_unknown={given}"
                 )
             elif ("non-numeric" in told or "could not convert" in told) and any(rows.kinds):
                 few = next(kind for kind in rows.kinds if kind)[:3]

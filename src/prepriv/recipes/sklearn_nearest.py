@@ -9,10 +9,21 @@ from collections.abc import Mapping
 
 _CURVES = 'prepriv.{default}(domain, steps="additive")'
 _DEFAULT = "prepriv.{default}(domain)"
+_BENT = 'prepriv.{default}(domain, steps="curves")'
 _TREES = (_CURVES, "one function of each column, drawn as a curve; no interactions of columns")
 _SMOOTH = (
     _DEFAULT,
     "random features in place of stored rows: records that are alike get answers that are alike, and no record is kept",
+)
+_SMOOTH_REG = (
+    _BENT,
+    "random features and bins beside the columns, in place of stored rows: records that are alike get answers that are alike, and no record "
+    "is kept. With few records or a small ε there is no signal for them, and it is a line",
+)
+_NETWORK_REG = (
+    _BENT,
+    "random features, bins and one layer of weights; no layer before it is learned. With few records or a small ε there is no signal for "
+    "them, and it is a line",
 )
 _NETWORK = (_DEFAULT, "random features and one layer of weights; no layer before it is learned")
 _SEARCH = (
@@ -20,8 +31,13 @@ _SEARCH = (
     "settings are fixed before or on public rows. No search reads records that nobody pays for (docs/your-pipeline.md)",
 )
 _KERNEL = (
-    "RBFSampler(gamma=0.5, n_components=200), then LinearSVC()",
+    "RBFSampler(gamma='scale', n_components=200), then LinearSVC()",
     "a margin on random features, which stand for the RBF kernel. No record is kept as a support vector. For kernel='linear', LinearSVC() alone",
+)
+_KERNEL_REG = (
+    _BENT,
+    "random features beside the columns stand for the RBF kernel, where there is signal for them; small errors count, too. For kernel='linear', "
+    "HuberRegressor() alone. In a pipeline of your own, RBFSampler(gamma='scale') before HuberRegressor() keeps its transformers",
 )
 _BAYES = (
     "LogisticRegression()",
@@ -51,7 +67,7 @@ _COUNTS = (
 _RIDGE = ("Ridge()", "one fit; its strength is not chosen by the records")
 _CURVES_REG = (
     _CURVES,
-    "one function of each column; no interactions of columns, and no bands of a posterior",
+    "one function of each column, which need not be monotone; no interactions of columns",
 )
 _ONE_TARGET = ("one private fit for each target", "each is paid for; give each its part of ε")
 _COMPONENTS = (
@@ -89,14 +105,15 @@ NEAREST: Mapping[str, tuple[str, str]] = {
             "RadiusNeighborsClassifier",
             "NearestCentroid",
             "GaussianProcessClassifier",
-            "KNeighborsRegressor",
-            "RadiusNeighborsRegressor",
-            "GaussianProcessRegressor",
-            "KernelRidge",
         ],
         _SMOOTH,
     ),
-    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _NETWORK),
+    **dict.fromkeys(
+        ["KNeighborsRegressor", "RadiusNeighborsRegressor", "GaussianProcessRegressor", "KernelRidge"],
+        _SMOOTH_REG,
+    ),
+    "MLPClassifier": _NETWORK,
+    "MLPRegressor": _NETWORK_REG,
     **dict.fromkeys(
         [
             "GridSearchCV",
@@ -169,19 +186,15 @@ NEAREST: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(["ARDRegression", "BayesianRidge"], _RIDGE),
     **dict.fromkeys(["LinearSVR", "QuantileRegressor", "RANSACRegressor", "TheilSenRegressor"], _ROBUST),
     **dict.fromkeys(("SGDRegressor", "PassiveAggressiveRegressor"), _PLAIN),
-    **dict.fromkeys(
-        ("SVR", "NuSVR"),
-        (
-            "RBFSampler(gamma=0.5, n_components=200), then HuberRegressor()",
-            "a line on random features, which stand for the RBF kernel; small errors count, too",
-        ),
-    ),
+    **dict.fromkeys(("SVR", "NuSVR"), _KERNEL_REG),
     **dict.fromkeys(("GammaRegressor", "PoissonRegressor", "TweedieRegressor"), _COUNTS),
     "IsotonicRegression": _CURVES_REG,
     **dict.fromkeys(("CCA", "PLSCanonical", "PLSRegression"), _COMPONENTS),
     "TransformedTargetRegressor": (
-        "its regressor alone, and the target transformed record by record before the declared bounds",
-        "the same, where the transformation is fixed; one that is fitted on the records is not",
+        "its regressor alone. For a logarithm, Numeric(low, high, log=True) as the target of the domain; for another function, the target "
+        "transformed record by record before the declared bounds",
+        "predictions after log=True are in the units of the target; after your own function, in those of what it gives. A transformation that is "
+        "fitted on the records is not taken",
     ),
 }
 """By name: (what to write instead, how its answer differs). {default} is PrivateClassifier or PrivateRegressor."""
