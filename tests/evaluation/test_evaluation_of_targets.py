@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -167,7 +168,10 @@ def test_r2_compares_the_model_with_a_mean_whose_errors_are_cut_alike(kind):
 
 def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():
     said = " ".join(REG.evaluate(X, np.random.default_rng(0).permutation(Y), epsilon=1.0).quality.good())
-    assert "Errors above 12.5 count as 12.5, for the model and for the mean alike." in said
+    assert "root mean squared error, where errors above 12.5 count as 12.5), measured" in said
+    assert re.search(
+        r"the mean would be off by [\d.]+, with errors cut alike\.|Errors of the mean are cut alike", said
+    )
     assert "worse than always predicting the mean" in said
     apart = Quality(
         "40 rows", of_number=True, error=9.5, error_ends=(8.9, 10.1), r2_ends=(-0.02, 0.35), mean_error=10.4
@@ -185,7 +189,9 @@ def test_the_summary_uses_each_measure_of_a_number_that_was_paid_for():
     for measures in (("r2", "absolute_error"), ("r2", "residuals", "absolute_error")):
         made, told = said(*measures)
         _, value, interval, *_ = made["mean absolute error"].cells
-        assert f"{value} ({interval}; mean absolute error)" in told and "not measured" not in told
+        assert f"{value} ({interval}; mean absolute error, where errors above 12.5 count as 12.5)" in told
+        assert "not measured" not in told
+        assert "Errors of the mean are cut alike" in told
         _, value, interval, *_ = made["R2"].cells
         assert f"R² {value} ({interval}) is above 0" in told
     for alone in ("squared_error", "absolute_error"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -25,8 +27,11 @@ from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES, plan_e
 from prepriv.evaluation.intervals import Figure, difference
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import Ledger
-from prepriv.mechanisms.session import ExactSession
-from prepriv.tables.encoding import encode, encode_labels
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import ExactSession, NoisySession
+from prepriv.release.advice import to_do
+from prepriv.release.quality import Quality
+from prepriv.tables.encoding import encode, encode_labels, encode_targets
 
 BOTH = prepriv.domain.ADJACENCIES
 COLUMNS = {"a": Numeric(0, 1), "b": Numeric(0, 1), "sex": Categorical(["f", "m"])}
@@ -301,3 +306,117 @@ def test_the_plain_part_says_where_groups_differ_and_where_nothing_shows_it():
     assert any("stands out of the noise" in line for line in one.quality.fails()) == (
         none and bool(one.differences)
     )
+
+
+def priced(n=4000, seed=0):
+    """Rows, numbers and groups of them: those of "c" are off by far more than a model can know, and "d" has hardly any rows."""
+    rng = np.random.default_rng(seed)
+    of = rng.choice(["a", "b", "c", "d", "x"], n, p=[0.4, 0.25, 0.248, 0.002, 0.1])
+    X = pd.DataFrame({"x": rng.random(n), "grade": of})
+    return X, 5 + 10 * X.x + np.where(of == "c", 5.0, 1.0) * rng.normal(size=n)
+
+
+@lru_cache
+def priced_regressor():
+    columns = {"x": Numeric(0, 1), "grade": Categorical(["a", "b", "c", "d"])}
+    domain = Domain(columns, target=Numeric(-10, 30), n=4000)
+    return prepriv.PrivateRegressor(domain, epsilon=5.0, steps="linear").fit(*priced())
+
+
+def counted(reg, X, y, session, **options):
+    """An evaluation whose noise is that of the session."""
+    plan = plan_evaluation(reg.model_, n=len(y), delta=1e-6, **options)
+    of = row_entries(plan, reg.model_, encode(X, reg.domain), encode_targets(y, reg.domain))
+    return PrivateEvaluation(plan, release(plan, of, session), False)
+
+
+@pytest.mark.parametrize(
+    ("measures", "named"),
+    [
+        (("squared_error", "absolute_error", "r2"), "root mean squared error"),
+        (("absolute_error",), "mean absolute error"),
+    ],
+)
+def test_the_plain_part_says_for_which_groups_predictions_of_a_number_are_off(measures, named):
+    """`--by` of a regression had no "For whom it fails", though one group was off five times as far as another."""
+    reg, (X, y) = priced_regressor(), priced(seed=1)
+    session = NoisySession(NoiseSource.for_tests(0))
+    made = counted(reg, X, y, session, epsilon=1.0, by="grade", measures=measures)
+    found, said = made.quality, list(made.quality.fails())
+    off = np.minimum(np.abs(y - reg.predict(X)), 10.0)
+    shown = off**2 if named.startswith("root") else off
+    true = {g: shown[X.grade == g].mean() for g in "abc"} | {"all": shown.mean()}
+    true = {g: math.sqrt(v) if named.startswith("root") else v for g, v in true.items()}
+    told = {one.name: one for one in found.group_errors}
+    assert all(told[g].low <= true[g] <= told[g].high for g in "abc")
+    assert f'"c" (`grade`) are off by {told["c"]}, those for all records by ' in said[0]
+    assert f": {named}, where errors above 10 count as 10." in said[0]
+    few = [line for line in said if line.startswith("Too few records of")]
+    assert '"d"' in few[0] and "missing" in few[0]
+    lines = [line for line in said if "more apart than noise explains" in line]
+    apart = [d for d in made.differences if d.of == named and (d.figure.low > 0 or d.figure.high < 0)]
+    assert len(lines) == len(apart) >= 2 and all('records of "c" are off by' in line for line in lines)
+    for d in apart:
+        least, most = sorted((abs(d.figure.low), abs(d.figure.high)))
+        ends = [[float(x) for x in re.findall(r"\(([\d.]+) to ([\d.]+)\)", line)[0]] for line in lines]
+        assert any(end == pytest.approx([least, most], abs=0.1) for end in ends), (d, lines)
+    near = replace(told["c"], name="b", low=0.0)
+    assert [one.name for one in replace(found, group_errors=(near, told["c"])).worse_groups] == ["c"]
+    assert said[-1].startswith('"other"') and [one.name for one in found.worse_groups] == ["c"]
+    advice = " ".join(to_do(found, weighed=False, weak=False))
+    assert 'records of "c" (`grade`) are off by more than for all' in advice and "Nothing in" not in advice
+    json_of = found.to_json()["group_errors"]
+    assert [one["name"] for one in json_of] == list(made.groups)
+
+
+def test_the_groups_of_a_number_stand_on_the_page_of_a_training():
+    X, y = priced(seed=2)
+    domain = priced_regressor().domain
+    asked = {"holdout": 0.4, "evaluate_by": "grade"}
+    reg = prepriv.PrivateRegressor(domain, epsilon=5.0, steps="linear", **asked).fit(X, y)
+    said = dict(reg.report_.summary.sections)["For whom it fails"]
+    assert any("records of" in line and "are off by" in line for line in said)
+    page = reg.report_.to_html()
+    assert "For whom it fails" in page and "those for all records by" in page
+
+
+def test_groups_of_a_number_that_do_not_differ_or_were_not_measured_are_said_to():
+    reg, (X, y) = priced_regressor(), priced(seed=1)
+    alike = X.assign(grade=["a", "b"] * 2000)
+    made = counted(reg, alike, y, ExactSession(), epsilon=0.3, by="grade", measures="squared_error")
+    assert len(made.differences) == 1
+    assert any(line.startswith("No difference between") for line in made.quality.fails())
+    (only,) = reg.evaluate(X, y, epsilon=1.0, by="grade", measures="r2").quality.fails()
+    assert "was not measured" in only and "--measure squared_error" in only
+    assert "count as 10, those of the mean in R2, too" in str(reg.evaluate(X, y, epsilon=1.0))
+    assert "in R2" not in str(reg.evaluate(X, y, epsilon=1.0, measures="absolute_error"))
+    (asked,) = reg.evaluate(X, y, epsilon=1.0, measures="r2").quality.fails()
+    assert "--by COLUMN" in asked
+
+
+def test_what_would_tell_more_of_r2_is_what_has_less_noise():
+    """It asked for more records or a larger ε where `--by` and four measures were the noise."""
+    ends = {"error": 4.2, "error_ends": (3.7, 4.7), "r2": 0.28, "r2_ends": (-0.05, 0.5), "mean_error": 5.0}
+    asked = {"measures": ("absolute_error", "squared_error", "r2"), "by": "grade", "largest_error": 26.0}
+    found = Quality("rows", of_number=True, **ends, **asked)
+    said = " ".join(to_do(found, weighed=False, weak=False))
+    for part in ("more test rows", "a larger ε", "`--measure r2`", "no `--by`", "`--error-bound 13`"):
+        assert part in said
+    often = replace(found, measures=("r2",), by=None, largest_error=6.5, error_bound=6.5, set_aside=True)
+    said = " ".join(to_do(often, weighed=False, weak=False))
+    assert "--by" not in said and "r2" not in said and "smaller" not in said and "--holdout 0.4" in said
+    assert "on rows that were not trained on" not in said and "in a new training" in said
+    refused = replace(found, r2=None, r2_ends=None, mean_error=None)
+    said = " ".join([*refused.good(), *to_do(refused, weighed=False, weak=False)])
+    assert said.count("no `--by`") == 1 and "`--error-bound 13`" in said
+    worse = replace(found, r2=-0.2, r2_ends=(-0.4, -0.1))
+    assert "--measure" not in " ".join(to_do(worse, weighed=False, weak=False))
+    reg, (X, y) = priced_regressor(), priced(seed=1)
+
+    def width(**options):
+        r2 = counted(reg, X, y, ExactSession(), epsilon=2.0, **options)["R2"]
+        return r2.high - r2.low
+
+    most = width(by="grade", error_bound=20)
+    assert width(error_bound=20) < 0.8 * most and width(by="grade", error_bound=10) < 0.8 * most
+    assert width(by="grade", error_bound=20, measures="r2") < most

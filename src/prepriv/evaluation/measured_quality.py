@@ -13,7 +13,8 @@ from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import Group
 from prepriv.evaluation.intervals import Figure
-from prepriv.release.quality import RARE_BESIDE, Quality, Share
+from prepriv.guarantees.printed import measured
+from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
 
 _MOST_TOLD = 6  # differences between groups that are told in the summary
 _FEWER, _NAMED = 0.75, 0.995  # of the declared rows
@@ -46,8 +47,11 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             if far is None or far.value is None or far.low is None or far.high is None
             else (far.value, far.low, far.high)
         )
+        own = _error_of_groups(plan.measures)
         return Quality(
             where,
+            between=tuple(_between_errors(made, own)),
+            group_errors=() if own is None else tuple(_error(g, of[own]) for g, of in made.groups.items()),
             of_number=True,
             error=off,
             mean_error=mean,
@@ -58,6 +62,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             beats_mean=shown,
             by=plan.by,
             error_bound=bound,
+            largest_error=plan.error_bound,
             measures=plan.measures,
             warning=_fewer(made),
             set_aside=made.whole is not None,
@@ -173,10 +178,47 @@ def _between(made: PrivateEvaluation) -> Iterator[str]:
             yield (
                 f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains, if nothing else was compared.'
             )
-    if said > _MOST_TOLD:
-        yield f"{said - _MOST_TOLD} more differences between groups of `{by}` stand out of the noise: all are in the measurement."
-    if made.differences and not said:
+    yield from _rest(by, said, compared=bool(made.differences))
+
+
+def _error_of_groups(measures: tuple[str, ...]) -> str | None:
+    """The error of a number that groups are told by; None: none was measured."""
+    named = {"squared_error": "root mean squared error", "absolute_error": "mean absolute error"}
+    return next((figure for measure, figure in named.items() if measure in measures), None)
+
+
+def _between_errors(made: PrivateEvaluation, of: str | None) -> Iterator[str]:
+    """How the errors of groups differ where the interval of a difference excludes zero, the largest difference first."""
+    by = printable(str(made.plan.by))
+    apart = [
+        (d.figure.value, d.figure.low, d.figure.high, d.one, d.two)
+        for d in made.differences
+        if d.of == of
+        and d.figure.value is not None
+        and d.figure.low is not None
+        and d.figure.high is not None
+        and (d.figure.low > 0 or d.figure.high < 0)
+    ]
+    for value, low, high, one, two in sorted(apart, key=lambda found: -abs(found[0]))[:_MOST_TOLD]:
+        more, fewer = (one, two) if value > 0 else (two, one)
+        less, least, most = measured(*((value, low, high) if value > 0 else (-value, -high, -low)))
+        yield (
+            f'Predictions for records of "{printable(more)}" are off by {less} ({least} to {most}) more than those for "{printable(fewer)}" (`{by}`): '
+            "more apart than noise explains, if nothing else was compared."
+        )
+    yield from _rest(by, len(apart), compared=any(d.of == of for d in made.differences))
+
+
+def _rest(by: str, found: int, *, compared: bool) -> Iterator[str]:
+    """What follows the differences that are told, of so many that stand out of the noise."""
+    if (more := found - _MOST_TOLD) > 0:
+        yield f"{more} more difference{'s' if more > 1 else ''} between groups of `{by}` stand{'' if more > 1 else 's'} out of the noise: all are in the measurement."
+    if compared and not found:
         yield f"No difference between the groups of `{by}` stands out of the noise."
+
+
+def _error(name: str, figure: Figure) -> GroupError:
+    return GroupError(name, figure.value, figure.low, figure.high)
 
 
 def _right(rows: Measured) -> Figure | None:

@@ -153,13 +153,11 @@ class PrivateEvaluation:
     def cut(self) -> tuple[str, ...]:
         """Where errors of a number are cut, in one sentence; none of classes."""
         most = self.plan.error_bound
-        return (
-            ()
-            if most is None or self.plan.error_share >= 1
-            else (
-                f"errors above {measured_alone(most, 6)} count as {measured_alone(most, 6)}, those of the mean in R2, too",
-            )
-        )
+        if most is None or self.plan.error_share >= 1:
+            return ()
+        of_mean = ", those of the mean in R2, too" if "r2" in self.plan.measures else ""
+        said = measured_alone(most, 6)
+        return (f"errors above {said} count as {said}{of_mean}",)
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line per figure."""

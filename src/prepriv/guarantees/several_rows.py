@@ -18,7 +18,7 @@ from prepriv.guarantees.in_words import right_guesses
 from prepriv.guarantees.lines import ULP, SupportLines, support_lines
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.piecewise import STEEPEST, PiecewiseLinear
-from prepriv.guarantees.printed import exact, percent, useful
+from prepriv.guarantees.printed import USELESS, exact, percent, useful
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 TOLD = (2, 5)
@@ -175,7 +175,7 @@ def rows_in_words(found: Sequence[RowsOfOne], delta: float, *, conditions: bool)
     if not found:
         return ""
     each = [
-        f"{percent(one.right)[:-1]} times in 100 with {one.rows} rows ({useful(one.epsilon)})"
+        f"{percent(one.right)[:-1]} times in 100 with {one.rows} rows ({useful(one.epsilon) if one.epsilon < USELESS else 'ε has no useful bound'})"
         for one in found
     ]
     rests = " The tables with some of these rows changed have to satisfy the conditions of the claim, too."

@@ -77,7 +77,7 @@ def to_do(
             )
             yield (
                 f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
-                f'`--measure {option}` (`measures=["{option}"]` in Python), on rows that were not trained on.'
+                f'`--measure {option}` (`measures=["{option}"]` in Python), {_again(found)}.'
             )
         else:
             yield (
@@ -117,25 +117,31 @@ def to_do(
     incomparable = found.of_number and not found.compared
     unusable = found.of_number and found.compared and not found.beats_mean
     if unusable:
-        yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
+        if found.r2_ends is not None and found.r2_ends[1] >= 0:
+            yield f"Do not use predictions in place of the mean before a measurement shows that they are better: {found.more('r2')} would tell more."
+        else:
+            yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
     if incomparable:
         how = (
-            "with more test rows or a larger ε"
+            found.more("r2")
             if "r2" in found.measures
-            else '`--measure r2` (`measures=["r2"]` in Python)'
+            else f'`--measure r2` (`measures=["r2"]` in Python), {_again(found)}'
         )
-        yield f"Compare it with always predicting the mean before anyone relies on it: {how}, on rows that were not trained on."
+        yield f"Compare it with always predicting the mean before anyone relies on it: {how}."
     if found.often_cut:
         assert found.error_bound is not None
         yield (
-            f"Many errors may be cut: measure it again with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
-            "(`error_bound=` in Python), on rows that were not trained on. That costs its ε again, and the noise grows with the bound."
+            f"Many errors may be cut. Measure it with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
+            f"({'`evaluate_error_bound=` or ' if found.set_aside else ''}`error_bound=` in Python), {_again(found)}. That costs its ε again, and the noise grows with the bound."
         )
     if found.unknown:
         classes = ", ".join(in_quotes(Share(name)) for name in found.unknown[:_MOST])
         yield f"Do not rely on the model to recognise {classes} before that is measured: there were too few records beside the noise."
     for name, group in found.missed_in_groups[:_MOST]:
         yield f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`): it misses most that are truly {in_quotes(Share(name))}."
+    if found.worse_groups:
+        worse = ", ".join(in_quotes(one) for one in found.worse_groups)
+        yield f"Predictions for records of {worse} (`{found.by}`) are off by more than for all: decide whether they are near enough there."
     if found.by is not None:
         first = ", first how often it recognises the rare class there" if found.group_recalls else ""
         yield f"Before it is used for one of the groups, read that group's lines{first}: noise hides small groups first."
@@ -152,6 +158,13 @@ def to_do(
         or found.often_cut
     ):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
+
+
+def _again(found: Quality) -> str:
+    """On which rows it can be measured once more."""
+    if found.set_aside:
+        return "in a new training with a holdout, or by `prepriv evaluate` on other rows than these"
+    return "on rows that were not trained on"
 
 
 def _compared(found: Quality) -> str:

@@ -57,6 +57,36 @@ class Share:
 
 
 @dataclass(frozen=True)
+class GroupError:
+    """How far predictions of a number are off for one group, in the unit of the target; None where too few rows stood beside the noise.
+
+    Parameters
+    ----------
+    name : str
+        Of the group.
+    value, low, high : float, optional
+        The error, and the ends of its interval.
+
+    Examples
+    --------
+    >>> from prepriv.release.quality import GroupError
+    >>> print(GroupError("E", 10.63, 9.1, 12.04))
+    11 (9 to 13)
+    """
+
+    name: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.value is None or self.low is None or self.high is None:
+            return "unknown"
+        value, low, high = measured(self.value, self.low, self.high)
+        return f"{value} ({low} to {high})"
+
+
+@dataclass(frozen=True)
 class Quality:
     """What was measured of a model, as far as it was paid for or is public.
 
@@ -100,6 +130,10 @@ class Quality:
         Whether it is shown that predictions are nearer than the mean.
     error_bound : float, optional
         The error that larger ones count as, for the predictions and for the mean. None: none is cut.
+    largest_error : float, optional
+        The same, also where no error can be larger: noise grows with it.
+    group_errors : tuple of GroupError
+        Of a model of a number, of each group: `error`, or `absolute` where that was not measured.
     measures : tuple of str
         What was measured, by the names of `--measure`.
     warning : str, optional
@@ -137,6 +171,8 @@ class Quality:
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
     error_bound: float | None = None
+    largest_error: float | None = None
+    group_errors: tuple[GroupError, ...] = ()
     measures: tuple[str, ...] = ()
     warning: str | None = None
     set_aside: bool = False
@@ -186,6 +222,24 @@ class Quality:
             and self.mean_error is not None
             and self.mean_error > self.error_bound / 2
         )
+
+    @property
+    def worse_groups(self) -> tuple[GroupError, ...]:
+        """The groups for which predictions are shown to be off by more than for all records, the worst first: the intervals lie apart."""
+        whole = self._error_of_all
+        most = None if whole is None else whole.high
+        return tuple(
+            one for one in _largest(self.group_errors) if most is not None and (one.low or 0.0) > most
+        )
+
+    @property
+    def _error_of_all(self) -> GroupError | None:
+        """The error that groups are told by, of all records; None where it does not stand out of the noise."""
+        if "squared_error" not in self.measures:
+            return None if self.absolute is None else GroupError("all", *self.absolute)
+        if self.error is None or self.error_ends is None:
+            return None
+        return GroupError("all", self.error, *self.error_ends)
 
     @property
     def asks_for_more(self) -> bool:
@@ -246,32 +300,41 @@ class Quality:
     def _off(self) -> Iterator[str]:
         """How far predictions of a number are off."""
         if self.error is not None:
-            off = measured_alone(self.error)
+            off, ends = measured_alone(self.error), ""
             if self.error_ends is not None:
                 off, low, high = measured(self.error, *self.error_ends)
-                off += f" ({low} to {high})"
-            yield f"Predictions are off by {off} (root mean squared error), measured on {self.where}."
+                ends = f"{low} to {high}; "
+            yield f"Predictions are off by {off} ({ends}root mean squared error{self._cut}), measured on {self.where}."
         if self.mean_error is not None:
-            yield f"Always predicting the mean would be off by {measured_alone(self.mean_error)} (root mean squared error, too)."
+            alike = ", with errors cut alike" if self.error_bound is not None else ""
+            yield f"Always predicting the mean would be off by {measured_alone(self.mean_error)} (root mean squared error, too{alike})."
         if self.absolute is not None:
             value, low, high = measured(*self.absolute)
             where = "" if self.error is not None else f", measured on {self.where}"
+            cut = ", cut alike" if self._cut and self.error is not None else self._cut
             alone = "" if self.mean_error is None else ". That of the mean was not measured"
-            yield f"On average predictions are off by {value} ({low} to {high}; mean absolute error){where}{alone}."
-        if self.error_bound is not None:
-            alike = ", for the model and for the mean alike" if self.compared else ""
-            most = measured_alone(self.error_bound, 4)
-            yield f"Errors above {most} count as {most}{alike}."
+            yield f"On average predictions are off by {value} ({low} to {high}; mean absolute error{cut}){where}{alone}."
+        if self.mean_error is None and self.compared and self.error_bound is not None:
+            yield "Errors of the mean are cut alike."
+
+    @property
+    def _cut(self) -> str:
+        """Where errors are cut, to stand after the name of an error."""
+        if self.error_bound is None:
+            return ""
+        most = measured_alone(self.error_bound, 4)
+        return f", where errors above {most} count as {most}"
 
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""
         if self.warning is not None:
             yield self.warning
         if self.of_number and not self.known:
-            why = (
-                "was not measured" if self.unasked else "was not measured, or does not stand out of the noise"
+            yield (
+                f"How far predictions are off was not measured: {_option('squared_error')} does.{self._other()}"
+                if self.unasked
+                else f"How far predictions are off does not stand out of the noise, on {self.where}.{self._other()}"
             )
-            yield f"The error of predictions {why}, on {self.where}.{self._other()}"
             if self.r2_ends is not None:
                 yield from self._beside_the_mean()
             return
@@ -280,7 +343,7 @@ class Quality:
             yield from self._beside_the_mean()
             return
         if self.right is None and self.unasked:
-            yield f"How often it is right was not measured, on {self.where}: {_option('confusion')} does.{self._other()}"
+            yield f"How often it is right was not measured: {_option('confusion')} does.{self._other()}"
             return
         if self.right is None or self.right.value is None:
             yield f"Too few rows stood out of the noise to say how often it is right, on {self.where}."
@@ -319,16 +382,24 @@ class Quality:
 
     @property
     def _more(self) -> str:
-        """What has less noise beside the records, of what was not done yet."""
+        return f"{self.more('confusion')} would tell more"
+
+    def more(self, measure: str) -> str:
+        """What has less noise beside the records, of what was not done yet, to measure this."""
         holdout = "a larger holdout (`--holdout 0.4`, `holdout=0.4` in Python)"
         more = [holdout if self.set_aside else "more test rows", "a larger ε"]
-        more += [f"{_option('confusion')} alone"] if self.measures and self.measures != ("confusion",) else []
+        more += [f"{_option(measure)} alone"] if self.measures and self.measures != (measure,) else []
         more += ["no `--by` (`by=` in Python)"] if self.by is not None else []
-        return f"{', '.join(more[:-1])} or {more[-1]} would tell more"
+        if (
+            0 < 4 * (self.mean_error or self.error or 0.0) <= (self.largest_error or 0.0)
+        ):  # half of it cuts few
+            half = f"{(self.largest_error or 0.0) / 2:.3g}"
+            more += [f"a smaller error bound (`--error-bound {half}`, `error_bound={half}` in Python)"]
+        return f"{', '.join(more[:-1])} or {more[-1]}"
 
     def _other(self) -> str:
         """What was measured besides, if anything."""
-        return f" What was measured: {', '.join(self.measures)}." if self.measures else ""
+        return f" What was measured on {self.where}: {', '.join(self.measures)}." if self.measures else ""
 
     def fails(self) -> Iterator[str]:
         """For whom it fails: sentences, the worst first."""
@@ -339,8 +410,7 @@ class Quality:
         if not self.of_number and not self.recalls:
             yield f"How well it recognises each class was not measured: {_option('confusion')} does."
         if self.of_number:
-            if self.by is None:
-                yield _GROUPS
+            yield from self._fails_by_number()
             return
         told: set[str] = set()
         for name, shares in self.group_recalls:
@@ -358,7 +428,34 @@ class Quality:
         if self.by is None:
             yield _GROUPS
         elif any(share.name == OTHER for share in self.groups):
-            yield f'"{OTHER}" are the records whose `{self.by}` is a value that the schema does not declare.'
+            yield self._of_other()
+
+    def _fails_by_number(self) -> Iterator[str]:
+        """For which groups predictions of a number are off, the worst first."""
+        if self.by is None:
+            yield _GROUPS
+            return
+        if not self.group_errors:
+            yield f"How far predictions for each group are off was not measured: {_option('squared_error')} does."
+            return
+        named = "root mean squared error" if "squared_error" in self.measures else "mean absolute error"
+        whole = self._error_of_all
+        for place, one in enumerate(_largest(self.group_errors)):
+            beside = "" if place or whole is None else f", those for all records by {whole}"
+            end = "" if place else f": {named}{self._cut}"
+            yield f"Predictions for records of {in_quotes(one)} (`{self.by}`) are off by {one}{beside}{end}."
+        if (more := sum(one.value is not None for one in self.group_errors) - _MOST) > 0:
+            yield f"For {more} more group{'s' if more > 1 else ''} of `{self.by}` they are off by less: all are in the measurement."
+        if few := tuple(one.name for one in self.group_errors if one.value is None):
+            yield (
+                f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how far predictions are off there."
+            )
+        yield from self.between
+        if any(one.name == OTHER for one in self.group_errors):
+            yield self._of_other()
+
+    def _of_other(self) -> str:
+        return f'"{OTHER}" are the records whose `{self.by}` is a value that the schema does not declare.'
 
     def _rare_to_json(self) -> dict[str, Any]:
         return {
@@ -383,6 +480,7 @@ class Quality:
             "error_ends": None if self.error_ends is None else list(self.error_ends),
             "error_of_the_mean": self.mean_error,
             **({} if self.absolute is None else {"mean_absolute_error": list(self.absolute)}),
+            **({"group_errors": [dict(vars(one)) for one in self.group_errors]} if self.group_errors else {}),
         } | (
             self._rare_to_json()
             if not self.of_number
@@ -400,7 +498,7 @@ def _option(measure: str) -> str:
     return f'`--measure {measure}` (`measures=["{measure}"]` in Python)'
 
 
-def in_quotes(share: Share) -> str:
+def in_quotes(share: Share | GroupError) -> str:
     """Its name in quotation marks."""
     return f'"{printable(share.name)}"'
 
@@ -409,6 +507,12 @@ def lowest(shares: tuple[Share, ...]) -> list[Share]:
     """Those that are known, the lowest first, as many as are named."""
     known = [s for s in shares if s.value is not None]
     return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:_MOST]
+
+
+def _largest(errors: tuple[GroupError, ...]) -> list[GroupError]:
+    """Those that are known, the largest first, as many as are named."""
+    known = [one for one in errors if one.value is not None]
+    return sorted(known, key=lambda one: (-(one.value or 0.0), one.name))[:_MOST]
 
 
 def _listed(names: tuple[str, ...]) -> str:
