@@ -71,7 +71,7 @@ class GroupError:
     --------
     >>> from prepriv.release.quality import GroupError
     >>> print(GroupError("E", 10.63, 9.1, 12.04))
-    11 (9 to 13)
+    10.6 (9.1 to 12.1)
     """
 
     name: str
