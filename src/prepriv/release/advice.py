@@ -123,7 +123,7 @@ def to_do(
             yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
     if incomparable:
         how = (
-            found.more("r2")
+            f"{found.more('r2')} would tell more"
             if "r2" in found.measures
             else f'`--measure r2` (`measures=["r2"]` in Python), {_again(found)}'
         )

@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._text import printable
 from prepriv.columns import OTHER
-from prepriv.guarantees.printed import measured, measured_alone
+from prepriv.guarantees.printed import exact, measured, measured_alone
 
 _MOST = 5  # classes, or groups, that are named: the lowest
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
@@ -393,8 +393,9 @@ class Quality:
         if (
             0 < 4 * (self.mean_error or self.error or 0.0) <= (self.largest_error or 0.0)
         ):  # half of it cuts few
-            half = f"{(self.largest_error or 0.0) / 2:.3g}"
-            more += [f"a smaller error bound (`--error-bound {half}`, `error_bound={half}` in Python)"]
+            named = "evaluate_error_bound" if self.set_aside else "error_bound"
+            half = exact(float(f"{(self.largest_error or 0.0) / 2:.4g}"))
+            more += [f"a smaller error bound (`--error-bound {half}`, `{named}={half}` in Python)"]
         return f"{', '.join(more[:-1])} or {more[-1]}"
 
     def _other(self) -> str:
