@@ -32,7 +32,7 @@ _SEARCH = (
 )
 _KERNEL = (
     "RBFSampler(gamma='scale', n_components=200), then LinearSVC()",
-    "a margin on random features, which stand for the RBF kernel. No record is kept as a support vector. For kernel='linear', LinearSVC() alone",
+    "a margin on random features, which stand for the RBF kernel. No record is kept as a support vector. For kernel='linear', LinearSVC() alone. With more than two classes, LogisticRegression() in its place",
 )
 _KERNEL_REG = (
     _BENT,

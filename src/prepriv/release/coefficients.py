@@ -298,4 +298,4 @@ def _unnamed(maps: Sequence[ReleasedMap]) -> str:
     mixing = next((m for m in maps if not _apart(m)), None)
     if mixing is None:
         return "features have no names: the domain does not name its columns"
-    return f"features have no names: the released map {str(write_map(mixing)['map'])!r} makes features that are not each of one column"
+    return f"features have no names: the released map {str(write_map(mixing)['map'])!r} makes several features of one column, or mixes columns"
