@@ -89,6 +89,18 @@ def test_where_nothing_fits_it_says_so(tmp_path):
         assert run("plan", path, "--left", *wrong).exit_code == 2
     assert run("plan", tmp_path / "none.db", "--left").exit_code == 4
     assert largest_run("gdp", Quanta(1), 2) == (0.0, 1e-5)
+    Ledger.create(tmp_path / "rest.db", "people", epsilon=3, delta=1e-5)
+    Ledger.open(tmp_path / "rest.db").charge(
+        "a", "0" * 64, epsilon=3 - 2e-9, delta=5e-6, adjacency="replace-one"
+    )
+    assert "no run fits: nothing is left" in run("plan", tmp_path / "rest.db", "--left").output  # of ε 2e-9
+    with pytest.raises(BudgetExceeded):
+        Ledger.open(tmp_path / "rest.db").charge(
+            "b", "0" * 64, epsilon=1, delta=1e-5, adjacency="replace-one"
+        )
+    Ledger.create(tmp_path / "low.db", "people", epsilon=3, delta=9e-6)
+    with pytest.raises(BudgetExceeded, match="--delta 9e-07"):  # a tenth of what is left, not all of it
+        Ledger.open(tmp_path / "low.db").charge("b", "0" * 64, epsilon=1, delta=1e-5, adjacency="replace-one")
     Ledger.create(tmp_path / "pure.db", "people", epsilon=1, delta=0)
     assert "no run fits: a run needs a delta above 0" in run("plan", tmp_path / "pure.db").output
 
@@ -198,7 +210,7 @@ def test_a_refusal_for_delta_alone_names_a_delta_that_fits(tmp_path):
     path = tmp_path / "l.db"
     Ledger.create(path, "people", epsilon=2, delta=2e-6)
     ledger = Ledger.open(path)
-    with pytest.raises(BudgetExceeded, match="--delta 2e-06") as refused:
+    with pytest.raises(BudgetExceeded, match="--delta 2e-07 ") as refused:
         ledger.charge("a", "0" * 64, epsilon=1, delta=1e-5, adjacency="replace-one")
     assert "smaller one" in str(refused.value)
     with pytest.raises(BudgetExceeded) as refused:

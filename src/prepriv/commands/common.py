@@ -181,5 +181,8 @@ def load(path: Path, label: str | None = None, *, drafts: bool = False) -> Schem
     """The schema; `label`, if given, must be its label. drafts: see `load_schema`."""
     schema = load_schema(path, drafts=drafts)
     if label is not None and label != schema.label.name:
-        raise Stop(f"--label {label} is not the label of the schema, {schema.label.name}")
+        raise Stop(
+            f"--label {label} is not the label of the schema, {schema.label.name}. For a model of another label, copy the schema and write "
+            f"its `label:` in the copy: that is free where you know its classes or bounds. Keep `drafted:`, if it is there, and take {label} out of `columns:`"
+        )
     return schema

@@ -190,6 +190,7 @@ def plan(
     ] = False,
 ) -> None:
     """Print the largest budget that each of RUNS runs can declare, as options for the next one. Charges nothing."""
+    from prepriv.placed.checks import LEAST_EPSILON
     from prepriv.runs.left import largest_run
 
     with _exit_codes():
@@ -197,6 +198,9 @@ def plan(
         header, spent = ledger.header, ledger.booked_of(period)
         room = _left(header, spent if left else Quanta(0))
         epsilon, at = largest_run(header.unit, room, runs, delta)
+        epsilon = (
+            epsilon if epsilon >= LEAST_EPSILON else 0.0
+        )  # what no run can declare is what nothing is left for
         if as_json:
             fits = {"epsilon": epsilon, "delta": at} if epsilon > 0 else None
             print_json({"runs": runs, "adjacency": header.adjacency, "each": fits})
@@ -212,7 +216,7 @@ def plan(
                 else "This ledger is for plans of pure differential privacy"
             )
             say(
-                f"no run fits: {f'a run needs a delta above 0. {way}' if none else 'nothing would be granted'}"
+                f"no run fits: {f'a run needs a delta above 0. {way}' if none else 'nothing is left that a run could spend'}"
             )
             return
         each = f"{runs} runs, each with" if runs > 1 else "one run with"

@@ -133,6 +133,7 @@ class DraftPlan:
         whose = "records" if self.unit is None else "units"
         given = f"before a record is read, with {look.n:,} {whose} and ε = {exact(look.epsilon)}:"
         free = f"declare the classes of {self.label!r}, which is free: --classes no,yes (in Python classes=)"
+        free += f". A numeric label with more than {MOST_CLASSES} common values, or with fewer than two, is drafted for regression"
         if 2 * least > look.n:
             return f"{given} even a class of half of the {whose} may not be seen. Draft with a larger ε, or {free}"
         return (
@@ -266,7 +267,7 @@ class PrivateDraft:
             )
         if self.target is not None:
             lines.append(
-                f"THE LABEL {label!r} is drafted for regression, since {len(self.classes)} of its values are common enough to be classes. "
+                f"THE LABEL {label!r} is drafted for regression, since it has numbers, of which {len(self.classes)} {'is' if len(self.classes) == 1 else 'are'} common enough to be a class. "
                 "For classification, write classes: in place of low: and high: (in Python give classes= to the draft or the Domain)"
             )
         return [*lines, *(f"LOOK AT {name!r}: {guess}" for name, guess in self.guesses.items())]

@@ -489,5 +489,8 @@ def _smaller_delta(unit: currency.Currency, cost: currency.Quanta, left: currenc
         return ""
     if left.delta == 0:
         return f". Epsilon fits, but delta is used up: no run that has one fits any more. {currency.no_delta_left()}"
-    room = currency.amount_of(unit, left).delta
-    return f". Epsilon fits and delta does not: declare a smaller one, such as --delta {room!r} (delta={room!r} in Python)"
+    part = currency.amount_of(unit, currency.Quanta(0, max(left.delta // 10, 1))).delta
+    return (
+        f". Epsilon fits and delta does not: declare a smaller one, such as --delta {part:.2g} (delta={part:.2g} in Python), a tenth of "
+        "what is left, so that later runs fit, too"
+    )

@@ -16,7 +16,7 @@ from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.base import Step
 from prepriv.tables.encoding import unnamed
 
-_LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
+LEAST_EPSILON, _LARGEST_EPSILON = 1e-6, 1e6  # beyond, nothing is learned or nothing is protected
 
 
 def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
@@ -24,9 +24,9 @@ def check_budget(epsilon: float, delta: float) -> tuple[float, float]:
     number = real(epsilon)
     if not number > 0:
         raise ValueError(f"epsilon must be a positive number; got {shown(epsilon)}")
-    if not (_LEAST_EPSILON <= number <= _LARGEST_EPSILON or math.isinf(number)):
+    if not (LEAST_EPSILON <= number <= _LARGEST_EPSILON or math.isinf(number)):
         raise ValueError(
-            f"epsilon must lie between {_LEAST_EPSILON:g} and {_LARGEST_EPSILON:g}, or be inf (no privacy); "
+            f"epsilon must lie between {LEAST_EPSILON:g} and {_LARGEST_EPSILON:g}, or be inf (no privacy); "
             f"got {shown(epsilon)}"
         )
     if not 0 < real(delta) < 1:
