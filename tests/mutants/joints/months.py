@@ -173,7 +173,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "counts that are private are split by coins",
         "our own",
         "release/summary.py",
-        " or not n_is_public(report.plan.domain.adjacency)",
+        " if n_is_public(report.plan.domain.adjacency) else None",
         "",
         (RECEIPT, "-k", "counts_that_are_private"),
     ),
