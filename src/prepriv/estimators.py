@@ -204,7 +204,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         A record whose label is not a declared class counts as nothing, and no record can abort the run. Do not drop
         rows because of what they hold (`dropna`), since the number of rows is public. Before the first fit, look at
         `prepriv.validate(domain, X, y)` yourself. If no label is a declared class, the model is trained on noise
-        alone. No fit may look at labels to say so. A `NoiseAlone` warning says that the released sums look like that.
+        alone. No fit may look at labels to say so. A `NoiseAlone` warning says that the released sums look like that,
+        or that a regression answers one number for every row because the noise is as large as its slopes.
         """
         if isinstance(y, str) and y in list(getattr(X, "columns", ())) and as_stream(X) is None:
             raise BadData(

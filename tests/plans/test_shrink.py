@@ -15,7 +15,7 @@ from prepriv.learners.learner import Run
 from prepriv.learners.sufficient_statistics import drawn_to_centre, ridge_regression
 from prepriv.learners.targets import shrinkage
 from prepriv.mechanisms.session import ExactSession
-from prepriv.plans.shrink import centred, mean_released, shrunk
+from prepriv.plans.shrink import centred, mean_released, share_kept, shrunk
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.normalize import ScaleRows
 
@@ -66,6 +66,20 @@ def test_what_is_left_of_pure_noise_is_about_that_of_one_weight(d):
     kept = np.array([shrinkage(d, q) for q in square])
     assert (kept >= 0).all() and (kept <= 1).all()
     assert (kept**2 * square).mean() < 1.1
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.8, 1.2, 2.0, 5.0, 100.0])
+def test_the_slopes_that_are_left_say_what_was_kept_of_them(factor):
+    plan = ball()
+    weights = np.append(np.random.default_rng(1).normal(size=D), 0.2)[:, None]
+    weights[:-1] *= factor * LEARNER.response(1 / D)[0] * plan.learner_noise / plan.n
+    left = shrunk(plan, MAPS, weights)
+    kept = float(np.linalg.norm(left[:-1]) / np.linalg.norm(weights[:-1]))
+    found = share_kept(plan, MAPS, left)
+    if factor < 50:
+        assert found == pytest.approx(kept, rel=1e-6) and (factor > 1.0 or kept == 0.0)
+    else:  # scores longer than any target: shorter slopes leave as much
+        assert kept < found <= 1.0
 
 
 def test_noise_alone_leaves_the_centre_and_signal_stays():

@@ -188,3 +188,31 @@ def test_the_quantiles_are_those_of_sums_of_squares(beyond):
     found = np.square(np.random.default_rng(0).standard_normal((200_000, 12))) @ weights[:12]
     most = _quantile(*(float((weights[:12] ** k).sum()) for k in (1, 2, 3)), beyond)
     assert (found > most).mean() == pytest.approx(beyond, rel=0.25)
+
+
+def test_a_regression_that_answers_one_number_says_so_in_every_place():
+    """A finding: slopes were drawn to 0, all predictions were equal, and no word about it; its weights were printed as -0."""
+    rng = np.random.default_rng(0)
+    x, n = rng.random((500, 20)), 500
+    domain = prepriv.Domain.box(0, 1, features=20, target=prepriv.Numeric(100, 300))
+
+    def fit(epsilon, y):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            made = prepriv.PrivateRegressor(domain, epsilon=epsilon, steps="linear", threads=1).fit(x, y)
+        return made, [str(w.message) for w in told if w.category is NoiseAlone]
+
+    noise = rng.random(n) + 199.5
+    weak, said = next(one for one in (fit(0.05, noise) for _ in range(40)) if not one[0].coef_.any())
+    (number,) = set(weak.predict(x).tolist())
+    (words,) = said
+    assert "one number for every row" in words and f"{number:.4g}" in words
+    summary = weak.report_.summary
+    assert summary.good[0].startswith("The model answers one number") and summary.to_do[0] == words
+    assert weak.coefficients_.kept == 0 and not weak.coefficients_.noise.any()
+    assert "drawn to 0" in str(weak.coefficients_) and "x0" not in str(weak.coefficients_)
+    good, said = fit(50.0, 100 + 200 * x[:, 0])
+    assert not said and "one number" not in " ".join(
+        (*good.report_.summary.good, *good.report_.summary.to_do)
+    )
+    assert 0 < good.coefficients_.kept <= 1 and "drawn to 0" not in str(good.coefficients_)

@@ -35,6 +35,7 @@ from prepriv.preprocessing.scale_map import ScaleReleased
 
 _FEATURES = (Bins, RandomFeatures)  # steps that make features of others, with a law of their own
 _ROWS, _GRID = 256, 24  # made-up rows; curvatures at which the response of descent is computed
+_LENGTHS = 150  # of slopes, that are tried
 
 
 def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
@@ -89,7 +90,8 @@ def _slopes_kept(
 def share_kept(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> float:
     """What `shrunk` has multiplied the slopes of one weight per column by, of what left it, (d + 1, 1).
 
-    The longer slopes were, the more of them is kept. So the length that is left says how long they were: found by halving.
+    The longer slopes were, the more of them is left, up to those of scores longer than any target. So the length that is left says
+    how long they were. Where two lengths leave the same, it is the smaller one, of which more was kept.
     """
     learner, slopes = plan.learner, weights[:-1, 0]
     if not (plan.private and type(learner) is GradientDescent and isinstance(learner.loss, TargetLoss)):
@@ -98,17 +100,22 @@ def share_kept(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> floa
         return 0.0
     if any(type(s.step) in _FEATURES for s in plan.steps) or not mean_released(plan, maps):
         return 1.0
-    norm, left = centred(plan, maps)[1], float(slopes @ slopes)
-    low, high = left, left
-    while _slopes_kept(plan, learner, norm, len(slopes), high)[0] ** 2 * high < left * (1 - 1e-9):
-        high *= 2.0
-        if high > left * 2.0**60:
-            return 0.0
-    for _ in range(60):
+    norm, square = centred(plan, maps)[1], float(slopes @ slopes)
+
+    def kept(before: float) -> float:
+        return _slopes_kept(plan, learner, norm, len(slopes), before)[0]
+
+    tried = square * np.geomspace(1.0, 1e6, _LENGTHS)
+    left = np.array([kept(one) ** 2 * one for one in tried])
+    enough = np.flatnonzero(left >= square * (1.0 - 1e-9))
+    if not len(enough):  # between two lengths that were tried
+        return kept(float(tried[np.argmax(left)]))
+    high = float(tried[enough[0]])
+    low = float(tried[max(enough[0] - 1, 0)])
+    for _ in range(40):
         middle = math.sqrt(low * high)
-        enough = _slopes_kept(plan, learner, norm, len(slopes), middle)[0] ** 2 * middle >= left
-        low, high = (low, middle) if enough else (middle, high)
-    return _slopes_kept(plan, learner, norm, len(slopes), high)[0]
+        low, high = (low, middle) if kept(middle) ** 2 * middle >= square else (middle, high)
+    return kept(high)
 
 
 def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Floats, weights: Floats) -> Floats:

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.guarantees.printed import exact
@@ -19,7 +21,7 @@ _MOST = 5  # classes, or groups, that are named
 
 
 class NoiseAlone(UserWarning):
-    """The noisy sums that a training released look like noise alone."""
+    """What a training released looks like noise alone: its noisy sums, or all slopes of a target, which are then drawn to 0."""
 
 
 def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
@@ -40,8 +42,25 @@ def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
     )
 
 
+def one_number_in_words(model: Model) -> str:
+    """That a regression answers one number for every row, which its released weights show: its slopes were drawn to 0 (`plans/shrink.py`).
+    Empty of any other model."""
+    target = model.domain.target
+    if target is None or not model.declared.private or model.weights[:-1].any():
+        return ""
+    share = (np.clip(model.weights[-1:, 0], -1.0, 1.0) + 1.0) / 2.0
+    return (
+        f"The model answers one number for every row, {float(target.numbers(share)[0]):.4g}: what it learned of the columns was no larger than the "
+        "noise of training, so all slopes were drawn to 0. It is not better than the mean. Use more records, fewer columns or a larger ε."
+    )
+
+
 def warn_of_noise(model: Model) -> None:
     """Warn about a model that was paid for. A filter that makes the warning an error cannot cost the model: nothing is said then."""
+    one = one_number_in_words(model)
+    if one:
+        with contextlib.suppress(NoiseAlone):
+            warnings.warn(one, NoiseAlone, stacklevel=callers_level())
     if model.noise_alone:
         with contextlib.suppress(NoiseAlone):
             warnings.warn(
@@ -58,7 +77,7 @@ def to_do(
     claim: Sequence[tuple[str, str]] = (),
 ) -> Iterator[str]:
     """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say; alone:
-    `noise_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`)."""
+    `noise_in_words` or `one_number_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`)."""
     for parameter, why in claim:
         yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
     if alone and not (found is not None and found.beats_the_commonest):

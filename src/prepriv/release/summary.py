@@ -19,7 +19,7 @@ from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
-from prepriv.release.advice import noise_in_words, to_do
+from prepriv.release.advice import noise_in_words, one_number_in_words, to_do
 from prepriv.release.quality import Quality, Share
 from prepriv.tables.written import DATES, span_of
 
@@ -91,7 +91,8 @@ class ReportSummary:
         plan, found, several = report.plan, _quality(report), rows_of_one(_parts(report), report.plan.delta)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
         noise = report.model is not None and report.model.noise_alone
-        alone = noise_in_words(plan.domain.classes) if noise else ""
+        one = "" if report.model is None else one_number_in_words(report.model)
+        alone = noise_in_words(plan.domain.classes) if noise else one
         said = decision_in_words(plan.class_weight, plan.domain.classes)
         good = (
             (
@@ -106,6 +107,8 @@ class ReportSummary:
                 f'Always predicting "{printable(most.name)}", the commonest class, would be right about {most} times in 100, '
                 "by the noisy counts that weigh its predictions.",
             )
+        if one:
+            good = (f"{one.partition(':')[0]}, and so says nothing about the rows.", *good)
         return ReportSummary(
             (*_predicts(plan.domain), *((said,) if said else ()), *_of_what(report)),
             good,
