@@ -551,6 +551,21 @@ def test_a_schema_by_hand_is_passed_only_where_all_of_it_was_compared(
     assert "no model was given with it" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_a_file_that_passes_for_a_log_of_the_ledger_is_named_and_left(by_hand, tmp_path, capsys, ending):
+    ledger, beside = tmp_path / "L.db", tmp_path / f"L.db{ending}"
+    shutil.copy(by_hand / "L.db", ledger)
+    capsys.readouterr()
+    assert run(["ledger", "verify", str(ledger)]) == 0
+    beside.write_text("row 17: Boston, black, f, callback")
+    for places in ([ledger], [ledger, by_hand / "run"], [ledger, tmp_path]):
+        assert run(["ledger", "verify", *map(str, places)]) == 8
+        assert f"{beside}: NOT DECIDED, not compared: it lies where SQLite" in capsys.readouterr().out
+    assert run(["ledger", "show", str(ledger)]) == 0
+    run(["report", str(by_hand / "run"), "--ledger", str(ledger)])
+    assert beside.read_text() == "row 17: Boston, black, f, callback"
+
+
 def test_a_copied_receipt_makes_no_file_ok(measured, tmp_path, capsys):
     receipt = dict(prepriv.Model.load(measured / "m").receipt)
     path, ledger = tmp_path / "any.json", str(measured / "L.db")

@@ -28,6 +28,7 @@ from prepriv.ledger import (
     verification,
     verify_file,
 )
+from prepriv.ledger.store import foreign_side_files
 
 NOBODY = 65534
 
@@ -79,6 +80,43 @@ def test_another_programs_database_is_corrupt(tmp_path):
     db.close()
     with pytest.raises(LedgerCorrupt, match="not a ledger"):
         Ledger.open(path)
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize(
+    "text", [b"row 17: Boston, callback", b"\0" * 48 + b"row 17", None], ids=["text", "zeros", "folder"]
+)
+def test_a_look_deletes_nothing_that_someone_laid_where_sqlite_keeps_its_log(ledger, ending, text):
+    """`ledger verify` ended with 0, and deleted such a file from the folder of whoever looked."""
+    beside = Path(f"{ledger.path}{ending}")
+    if text is None:
+        beside.mkdir()
+    else:
+        beside.write_bytes(text)
+    before = ledger.path.read_bytes()
+    opened = Ledger.open(ledger.path)
+    assert (len(opened.entries()), opened.verify(), verify_file(ledger.path)) == (4, [], [])
+    assert foreign_side_files(ledger.path) == (beside,)
+    assert beside.is_dir() if text is None else beside.read_bytes() == text
+    assert ledger.path.read_bytes() == before
+    assert {*ledger.path.parent.glob(f"{ledger.path.name}*")} == {ledger.path, beside}
+
+
+def test_a_log_with_charges_is_read_and_never_passed_over_for_a_file_beside_it(ledger, pay):
+    held = sqlite3.connect(ledger.path)  # keeps the log from being folded back
+    held.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    try:
+        pay(ledger, "x")
+        assert Path(f"{ledger.path}-wal").stat().st_size > 32
+        assert foreign_side_files(ledger.path) == () and len(Ledger.open(ledger.path).entries()) == 5
+        Path(f"{ledger.path}-journal").write_bytes(b"row 17")
+        with pytest.raises(LedgerUnavailable, match="may hold charges"):
+            ledger.entries()
+        assert Path(f"{ledger.path}-journal").read_bytes() == b"row 17"
+        Path(f"{ledger.path}-journal").unlink()
+    finally:
+        held.close()
+    assert len(ledger.entries()) == 5
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -164,6 +202,7 @@ def _charge_under_file_size_limit(ledger, pay, limit):
 FILL_A_SMALL_DISK = """
 import sys, os
 from prepriv.ledger import Ledger, LedgerUnavailable
+from prepriv.ledger.store import foreign_side_files
 folder = sys.argv[1]
 ledger = Ledger.create(folder + "/l.db", "census", epsilon=1000.0, delta=0)
 acknowledged = []

@@ -15,6 +15,7 @@ from prepriv.commands.exits import Stop, reason
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.ledger import Entry
+from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
 from prepriv.release.page import data_of
 from prepriv.runs.booked import schema_files
@@ -37,6 +38,7 @@ _UNRECORDED = (
     "charged in row {row}, but no row holds the hash of what was released, so its bytes were not compared: the run was killed, "
     "Python saved it without the ledger, or a row was taken off. A head or receipt that someone else kept shows whether one was"
 )
+_BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 EDITED = (
     "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
@@ -108,16 +110,27 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
     """What files, and all files of folders, say about their charges. The ledgers themselves are not meant. Stop for a file that is not there."""
     found = Collected()
     own = {os.path.realpath(one) + end for one in ledgers for end in _OF_LEDGER}
+    for one in ledgers:
+        if not is_url(one):
+            found.not_compared |= {str(file): _BESIDE for file in foreign_side_files(_followed(one))}
+    beside = {os.path.realpath(name) for name in found.not_compared}
     for place in places:
         path, before = Path(place), len(found)
         if not path.exists():
             raise Stop(f"{path} cannot be read")
-        for file in files_of(path) if path.is_dir() else [path]:
+        files = files_of(path) if path.is_dir() else [path]
+        for file in files:
             if os.path.realpath(file) not in own:
                 _collect(found, file)
-        if len(found) == before:
+        if len(found) == before and not any(os.path.realpath(file) in beside for file in files):
             raise Stop(f"{place} holds no file with a receipt")
     return found
+
+
+def _followed(ledger: str) -> Path:
+    """Where a ledger lies: SQLite keeps its log beside the file that a link names."""
+    path = Path(ledger)
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from prepriv.ledger import sql_rows, sql_schema
 from prepriv.ledger.errors import LedgerCorrupt, LedgerUnavailable
@@ -135,6 +137,60 @@ def side_files(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(path.name + suffix) for suffix in SIDE_FILES)
 
 
+_WAL_MAGIC = (0x377F0682, 0x377F0683)
+_SHM_VERSION = 3007000  # of the index of a log, in the order of this machine's bytes
+
+
+def foreign_side_files(path: Path) -> tuple[Path, ...]:
+    """Which of the files beside a ledger are not those that SQLite leaves there. A look never opens the ledger in a way that replays or deletes them.
+
+    A ledger is in write-ahead mode, so it never has a journal. A log begins with a header of 32 bytes that holds its checksum; without
+    one SQLite takes the log for empty and deletes it.
+    """
+    wal, shm, journal = side_files(path)
+    own = {wal: _is_log, shm: _is_index}
+    return tuple(
+        one for one in (wal, shm, journal) if os.path.lexists(one) and not (one in own and own[one](one))
+    )
+
+
+def _head(file: Path, length: int) -> bytes | None:
+    """How it begins; None of what is not a plain file."""
+    try:
+        if not stat.S_ISREG(file.lstat().st_mode):
+            return None
+        with file.open("rb") as opened:
+            return opened.read(length)
+    except OSError:  # folded back by another process, or not for this user: SQLite says so
+        return b""
+
+
+def _is_empty(file: Path, head: bytes) -> bool:
+    """Whether it was made, and not written yet."""
+    return not head.strip(b"\0") and not (_head(file, 2**26) or b"").strip(b"\0")
+
+
+def _is_log(file: Path) -> bool:
+    head = _head(file, 32)
+    if head is None or _is_empty(file, head):
+        return head is not None
+    magic = int.from_bytes(head[:4], "big")
+    if len(head) < 32 or magic not in _WAL_MAGIC:
+        return False
+    order: Literal["big", "little"] = "big" if magic & 1 else "little"
+    words = [int.from_bytes(head[at : at + 4], order) for at in range(0, 24, 4)]
+    first = second = 0
+    for one, other in zip(words[::2], words[1::2], strict=True):
+        first = (first + one + second) % 2**32
+        second = (second + other + first) % 2**32
+    return head[24:] == first.to_bytes(4, "big") + second.to_bytes(4, "big")
+
+
+def _is_index(file: Path) -> bool:
+    head = _head(file, 4)
+    return head is not None and (int.from_bytes(head, sys.byteorder) == _SHM_VERSION or _is_empty(file, head))
+
+
 def _begin(stack: ExitStack, path: Path, timeout: float, write: bool) -> sqlite3.Connection:
     # the busy handler does not cover every moment (recovery, last close), hence the loop
     deadline = time.monotonic() + timeout
@@ -191,8 +247,20 @@ def _frozen(path: Path, write: bool) -> bool:
     # A published copy may lie in a directory where SQLite cannot place its shared-memory file. Without a
     # log beside it there is no writer, and it can be read as it is. Who may not write the file would leave there
     # a log that the owner cannot write.
+    if write:
+        return False
+    if foreign := foreign_side_files(path):
+        log = side_files(path)[0]
+        if log not in foreign and _head(
+            log, 1
+        ):  # it may hold charges, and reading it would delete the others
+            raise LedgerUnavailable(
+                f"{path.name}: SQLite did not make {' and '.join(one.name for one in foreign)}, and {log.name} may hold charges: move what is "
+                "not SQLite's to another folder; nothing was read or changed"
+            )
+        return True
     may_write = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
-    return not (write or may_write or any(map(os.path.lexists, side_files(path))))
+    return not (may_write or any(map(os.path.lexists, side_files(path))))
 
 
 def _create_tables(path: Path, header: Header, timeout: float) -> None:

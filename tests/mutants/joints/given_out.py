@@ -251,6 +251,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "all_of_it_was_compared"),
     ),
     Mutant(
+        "a look replays or deletes whatever lies where SQLite keeps its log",
+        CLASS,
+        "ledger/store.py",
+        "    if foreign := foreign_side_files(path):\n",
+        "    if foreign := ():\n",
+        ("tests/ledger/test_ledger_fail_closed.py", "-k", "a_look_deletes_nothing"),
+    ),
+    Mutant(
+        "what lies where SQLite keeps its log is not named",
+        CLASS,
+        "commands/receipts.py",
+        "            found.not_compared |= {",
+        "            _ = {",
+        (FILES, "-k", "named_and_left"),
+    ),
+    Mutant(
         "a schema that no model has is passed over",
         CLASS,
         "commands/judged.py",
