@@ -168,7 +168,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "rows after a scaler of public rows are taken for those of the scaler's own",
         "our own: a limit of the rate that other rows need not keep",
         "recipes/regression.py",
-        "own = not isinstance(step.paid, pay.Public)",
+        "own = step.paid.private",
         "own = isinstance(step.paid, pay.Payment)",
         (STEADY, "-k", "mean_square"),
     ),
