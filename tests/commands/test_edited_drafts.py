@@ -377,6 +377,15 @@ def test_predictions_in_a_folder_are_named_as_what_no_claim_covers(copy, capsys)
     assert code == 8
 
 
+@pytest.mark.parametrize("header", ["job_city,prediction,probability", "predicted", "id,Predictions"])
+def test_a_table_with_a_column_of_predictions_may_be_one_of_private_rows(copy, capsys, header):
+    Path("o.csv").write_text(f"{header}\n")
+    Path("q.csv").write_text("id,predicted_by\n")
+    code, out = printed(capsys, FOLDER)
+    assert code == 8 and "o.csv: NOT DECIDED, not compared: by its header it may hold predictions" in out
+    assert "q.csv: NOT DECIDED, not compared: this kind of file" in out
+
+
 def test_a_cap_that_is_hardly_a_limit_is_called_that(tmp_path, capsys):
     domain = prepriv.Domain({"a": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=N)
     for cap, said in ((2, 0), (200, 1)):

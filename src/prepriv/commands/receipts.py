@@ -52,6 +52,8 @@ _NO_FILE = (
     "`steps:`, were not compared"
 )
 PREDICTIONS = "predictions (`prepriv predict`): no claim covers them where the rows are private ones. Such a file stays where the rows are, and is not given out"
+_PREDICTED = re.compile(r"\W*(?:predict(?:ion|ed)s?|y_pred|y_hat)\W*$", re.IGNORECASE)  # a column
+_PERHAPS_PREDICTIONS = "by its header it may hold predictions: no claim covers them where the rows are private ones. Ask whose rows they are"
 _HEAD = 2000  # bytes in which a page says what it is
 _LARGEST = 100_000_000  # bytes of a file that is read
 
@@ -187,6 +189,8 @@ def _why_not(file: Path) -> str:
             is_ledger = opened.read(len(_SQLITE)) == _SQLITE
         if _are_predictions(file):
             return PREDICTIONS
+        if any(_PREDICTED.match(name) for name in _header(file)):
+            return _PERHAPS_PREDICTIONS
     except OSError as error:
         return f"it cannot be read: {reason(error)}"
     return (
@@ -196,9 +200,14 @@ def _why_not(file: Path) -> str:
 
 def _are_predictions(path: Path) -> bool:
     """Whether its header is one that `predict` writes, whatever columns it kept."""
+    return _header(path)[:1] == ["prediction"]
+
+
+def _header(path: Path) -> list[str]:
+    """The cells of the first line of a file."""
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         line = file.readline(2**16).replace("\0", "?")
-    return next(csv.reader([line]), [])[:1] == ["prediction"]
+    return next(csv.reader([line]), [])
 
 
 def _holds_predictions(data: Any) -> bool:
