@@ -37,8 +37,8 @@ def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
         f"classes before they fit: for them declare classes=list(range({len(classes)})) and give such labels. "
     )
     return (
-        "As far as what was released can tell, the model is noise. Either the rows say too little at this ε, or no label is a declared "
-        f"class ({', '.join(names)}{more}). {tools}`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
+        "What was released does not show that the model is more than noise. It may still be good: measure it before you use it or throw it away. "
+        f"Otherwise the rows say too little at this ε, or no label is a declared class ({', '.join(names)}{more}). {tools}`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
     )
 
 
