@@ -281,3 +281,14 @@ def test_a_public_table_without_a_declared_label_is_refused_before_the_charge(fo
     assert run([*asked, "--public-test", "p.csv"]) == 2
     assert "no label that is a declared class" in capsys.readouterr().err
     assert not Ledger.open("L.db").entries()
+
+
+def test_a_weak_claim_is_said_before_the_charge(folder, capsys):
+    """A delta above 1/n was charged without a word, and the page then asked not to publish the model."""
+    asked = ["train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--delta", "0.03"]
+    said(capsys, "ledger", "create", "L.db", "--dataset", "d", "--epsilon", "60", "--delta", "0.01")
+    assert run([*asked, "--ledger", "L.db", "--out", "refused"]) != 0  # over the cap: nothing was charged
+    assert "WARNING: the claim is weak" in "".join(capsys.readouterr())
+    assert "WARNING: the claim is weak" not in said(
+        capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "m"
+    )

@@ -62,7 +62,7 @@ from prepriv.evaluation.found_hashes import found_note
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train_and_evaluate
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
-from prepriv.guarantees.notes import FEWEST_SIGNALS
+from prepriv.guarantees.notes import FEWEST_SIGNALS, weak_claims
 from prepriv.guarantees.printed import USELESS, exact
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
@@ -227,6 +227,8 @@ class Job:
             console.print(room.note)
         with reserved_run(out, overwrite) as folder:
             _say_few(frozen)
+            for _, why in () if frozen.guarantee is None else weak_claims(frozen.guarantee.notes):
+                console.print(f"WARNING: the claim is weak: {why}", soft_wrap=True)
             if whole is not None and (why := hardly_measured(whole.evaluation)):
                 console.print(f"WARNING: the holdout: {why}", soft_wrap=True)
             say_drafted(frozen.domain, self.ledger)
