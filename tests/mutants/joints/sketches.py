@@ -340,6 +340,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "recipes/pipeline_ways.py",
         "        if self.target:\n",
         "        if False:\n",
-        (*OWN, "target_after"),
+        (*OWN, "linear_target_after"),
     ),
 )
