@@ -211,8 +211,8 @@ def test_weights_stay_where_no_step_has_released_the_mean_of_all_columns():
 
 def test_classes_other_learners_and_runs_without_noise_stay_as_they_are():
     weights = np.full((D + 1, 1), 1e-9)
-    classes = plan_of((), GradientDescent(Logistic(), clip_norm=0.5), classes=(0, 1))
-    assert shrunk(classes, (), weights) is weights
+    classes = plan_of([MIDDLE, pre.ClipNorm(1.0)], GradientDescent(Logistic(), clip_norm=0.5), classes=(0, 1))
+    assert shrunk(classes, MAPS, weights) is weights
     free = plan_of((), LEARNER, epsilon=np.inf)
     assert shrunk(free, (), weights) is weights
     moments = np.diag(np.full(D + 1, 100.0))

@@ -250,14 +250,6 @@ MUTANTS: tuple[Mutant, ...] = (
         (RECEIPT, "-k", "did_not_pay_for"),
     ),
     Mutant(
-        "an edited schema is ok to a ledger",
-        "a receipt that is in the chain, of whatever was drafted",
-        "commands/receipts.py",
-        "    if given.is_schema and not recorded & {*given.artifacts}:\n",
-        "    if False:\n",
-        ("tests/plans/test_drafted.py", "-k", "not_ok_to_a_ledger"),
-    ),
-    Mutant(
         "what a model says about its ledger is compared by the hash of its file alone",
         "an edited cap, of a run that was killed",
         "commands/charged.py",
