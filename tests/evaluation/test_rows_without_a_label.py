@@ -110,3 +110,15 @@ def test_numbers_that_are_missing_make_no_error(adjacency):
     ):
         assert inside(made[name], truth), (name, truth, str(made[name]))
     assert "have a declared number as their label" in made.quality.where
+
+
+def test_rows_that_were_declared_and_are_not_there_are_not_called_unlabelled():
+    """Under add-or-remove-one the declared number need not be the true one: rows that do not exist have no label to miss."""
+    domain = prepriv.Domain(COLUMNS, ["no", "yes"], label="y", adjacency=BOTH[1], n=N)
+    table, label, _ = rows(2, (0.0, 0.0))
+    model = prepriv.PrivateClassifier(domain, epsilon=float("inf"), steps="linear").fit(table, label).model_
+    for measures in (None, "confusion"):
+        plan = plan_evaluation(model, n=round(1.2 * N), epsilon=1.0, measures=measures)
+        of = row_entries(plan, model, encode(table, domain), encode_labels(label, domain.classes))
+        made = PrivateEvaluation(plan, release(plan, of, NoisySession(NoiseSource.for_tests(1))), True)
+        assert "as their label" not in made.quality.where and made.quality.warning is None

@@ -18,7 +18,7 @@ from prepriv.evaluation.found_hashes import found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.in_words import guesses_in_words
+from prepriv.guarantees.in_words import guesses_in_words, right_at_most
 from prepriv.ledger import Entry, Header, Ledger
 from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
@@ -33,9 +33,8 @@ _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the figure of the ledger for all other uses of these people's data"
 )
-_RIGHT = re.compile(r"right at most ([0-9.]+) times")
-_NEARLY_ALWAYS = 99.0  # of 100 guesses
-_NO_LIMIT = "this cap is hardly a limit: whoever sees all that it allows can guess right nearly always. Ask why it is so high, and what else will be charged"
+_NEARLY_ALWAYS = 0.99  # of guesses
+_NO_LIMIT = "this cap hardly limits anything: an attacker who sees all that it allows is right nearly always. Ask why it is so high, and what else will be charged"
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
@@ -328,7 +327,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         )
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")
-    if any(float(right) >= _NEARLY_ALWAYS for right in _RIGHT.findall(whole)):
+    if (right_at_most(amount_in_words(unit, cap)) or 0.0) >= _NEARLY_ALWAYS:
         lines.append(_NO_LIMIT)
     if unit == "basic":
         lines.append(_COARSER)

@@ -189,7 +189,7 @@ def _why_not(file: Path) -> str:
             is_ledger = opened.read(len(_SQLITE)) == _SQLITE
         if _are_predictions(file):
             return PREDICTIONS
-        if any(_PREDICTED.match(name) for name in _header(file)):
+        if any(_PREDICTED.match(name) for name in header_of(file)):
             return _PERHAPS_PREDICTIONS
     except OSError as error:
         return f"it cannot be read: {reason(error)}"
@@ -200,10 +200,10 @@ def _why_not(file: Path) -> str:
 
 def _are_predictions(path: Path) -> bool:
     """Whether its header is one that `predict` writes, whatever columns it kept."""
-    return _header(path)[:1] == ["prediction"]
+    return header_of(path)[:1] == ["prediction"]
 
 
-def _header(path: Path) -> list[str]:
+def header_of(path: Path) -> list[str]:
     """The cells of the first line of a file."""
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         line = file.readline(2**16).replace("\0", "?")

@@ -31,7 +31,7 @@ from prepriv.commands.common import private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.receipts import are_answers, files_of
+from prepriv.commands.receipts import are_answers, files_of, header_of
 from prepriv.commands.verify import SAID, both_accounts, differences, of_another_version
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
@@ -161,7 +161,7 @@ class _ReadOtherwise:
 
 
 def _read_otherwise(rows: Any, model: Model) -> list[_ReadOtherwise]:
-    """The cells of these rows that are empty, not as declared or out of bounds, by kind and by how many: for whoever has the rows."""
+    """Cells that are empty, not as declared or out of bounds, by kind and number. The counts are exact: only the owner of the rows may see them."""
     if not model.domain.columns:
         return []
     with private_data_open():
@@ -259,8 +259,8 @@ def _check_predictions(out: Path, read: Iterable[Path], kept: Sequence[str]) -> 
     if any(path.exists() and os.path.samefile(out, path) for path in read):
         raise Stop(f"{out} is read itself and is not overwritten; choose another --out")
     if out.stat().st_size and not _are_predictions(out, kept):
-        others = [name for name in _header_of(out)[1:] if name not in kept and not _OF_CLASS.fullmatch(name)]
-        if _header_of(out)[:1] == ["prediction"] and others:
+        others = [name for name in header_of(out)[1:] if name not in kept and not _OF_CLASS.fullmatch(name)]
+        if header_of(out)[:1] == ["prediction"] and others:
             raise Stop(
                 f"{out} holds predictions and other columns ({', '.join(others[:_MOST_ODD])}), as --keep writes them, and is not overwritten: "
                 "keep the same columns again, or choose another --out"
@@ -275,16 +275,10 @@ _OF_CLASS = re.compile(r"p\(.*\)")
 
 def _are_predictions(path: Path, kept: Sequence[str]) -> bool:
     """Whether its header is one that `predict` writes with these columns kept, and no other."""
-    names = _header_of(path)
+    names = header_of(path)
     return names[:1] == ["prediction"] and all(
         name in kept or _OF_CLASS.fullmatch(name) for name in names[1:]
     )
-
-
-def _header_of(path: Path) -> list[str]:
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        line = file.readline(2**16).replace("\0", "?")
-    return next(csv.reader([line]), [])
 
 
 def _write_csv(file: Any, header: list[str], lines: Any) -> None:

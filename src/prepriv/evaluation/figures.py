@@ -56,6 +56,15 @@ class Measured:
             return float(counts[:2].sum()), self.noise * math.sqrt(2)
         return float(counts[:2].sum() - 2 * (counts.sum() - self.plan.n) / 3), self.noise * math.sqrt(2 / 3)
 
+    @cached_property
+    def unlabelled(self) -> tuple[float, float]:
+        """(the noisy number of rows without one, the deviation of its noise), which is infinite where nothing that was released tells them
+        from rows that were declared and are not there."""
+        if self.known:
+            return self.plan.n - self.labelled[0], self.labelled[1]
+        counted = next((c for name, c in self.counts.items() if name not in TABLES), None)
+        return (0.0, math.inf) if counted is None else (float(counted[2]), self.noise)
+
     @property
     def confusion(self) -> Floats:
         """Noisy counts (true, predicted) in the order of the domain's classes. Raises KeyError if not measured."""

@@ -103,11 +103,11 @@ def _apart(rows: Measured) -> str | None:
 
 def _of_which(rows: Measured) -> str:
     """How many rows the figures are about, where some have no declared label beyond what noise explains: of what was released alone."""
-    labelled, noise = rows.labelled
-    n, label = rows.plan.n, "number" if rows.plan.domain.target is not None else "class"
-    if labelled + _SURELY * noise >= _NAMED * n:
+    gaps, noise = rows.unlabelled
+    label = "number" if rows.plan.domain.target is not None else "class"
+    if gaps - _SURELY * noise <= (1 - _NAMED) * rows.plan.n:
         return ""
-    return f", of which about {max(labelled, 0.0):,.0f} have a declared {label} as their label"
+    return f", of which about {max(rows.labelled[0], 0.0):,.0f} have a declared {label} as their label"
 
 
 def _fewer(made: PrivateEvaluation) -> str | None:
@@ -117,7 +117,7 @@ def _fewer(made: PrivateEvaluation) -> str | None:
         return None
     unit, kind = plan.domain.unit, "number" if plan.domain.target is not None else "class"
     asked = (
-        "are labels written as the schema declares them?"
+        f"are labels written as the schema declares them{'' if made.all_rows.known else ', and is the declared number right'}?"
         if unit is None
         else f"is --rows the number of `{printable(unit)}`?"
     )

@@ -131,18 +131,28 @@ def guesses_in_words(amounts: str) -> str:
     >>> guesses_in_words("epsilon 1.199999999, delta 0.000011")
     'at most epsilon 1.2 at delta 1.1e-05, and guesses are right at most 76.9 times in 100'
     """
-    found = {name: float(amount) for name, amount in AMOUNT.findall(amounts)}
-    if {*found} == {"epsilon", "delta"}:
-        said = f"at most epsilon {up(found['epsilon'], 4)} at delta {up(found['delta'], 4)}"
-        epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))
-        useless = delta >= 1 or epsilon >= USELESS
-        right = 1.0 if useless else _right(approximate_dp(epsilon, delta))
-    elif {*found} == {"mu^2"}:
-        mu = math.sqrt(found["mu^2"])
-        said, right = f"at most {up(mu, 4)}-GDP", _right(gaussian(mu * UP))
-    else:
+    found, right = _amounts(amounts), right_at_most(amounts)
+    if right is None:
         return f"at most rho {up(found['rho'], 4)}" if {*found} == {"rho"} else ""
+    said = (
+        f"at most {up(math.sqrt(found['mu^2']), 4)}-GDP"
+        if "mu^2" in found
+        else f"at most epsilon {up(found['epsilon'], 4)} at delta {up(found['delta'], 4)}"
+    )
     return f"{said}, and guesses are right at most {percent(right)[:-1]} times in 100"
+
+
+def right_at_most(amounts: str) -> float | None:
+    """The share of guesses that are right at most, of amounts as a ledger writes them; None where they do not determine it."""
+    found = _amounts(amounts)
+    if {*found} == {"epsilon", "delta"}:
+        epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))
+        return 1.0 if delta >= 1 or epsilon >= USELESS else _right(approximate_dp(epsilon, delta))
+    return _right(gaussian(math.sqrt(found["mu^2"]) * UP)) if {*found} == {"mu^2"} else None
+
+
+def _amounts(amounts: str) -> dict[str, float]:
+    return {name: float(amount) for name, amount in AMOUNT.findall(amounts)}
 
 
 def _right(curve: TradeoffFunction) -> float:

@@ -22,10 +22,10 @@ _SMOOTH_REG = (
 )
 _NETWORK_REG = (
     _BENT,
-    "random features, bins and one layer of weights; no layer before it is learned. With few records or a small ε there is no signal for "
+    "random features, bins and one layer of weights, the only layer that is learned. With few records or a small ε there is no signal for "
     "them, and it is a line",
 )
-_NETWORK = (_DEFAULT, "random features and one layer of weights; no layer before it is learned")
+_NETWORK = (_DEFAULT, "random features and one layer of weights, the only layer that is learned")
 _SEARCH = (
     "the pipeline inside of it, or prepriv.choose, which compares several settings at one price",
     "settings are fixed before or on public rows. No search reads records that nobody pays for (docs/your-pipeline.md)",

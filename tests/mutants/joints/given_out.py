@@ -334,8 +334,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a cap that is hardly a limit passes for one",
         CLASS,
         "commands/charged.py",
-        "_NEARLY_ALWAYS = 99.0",
-        "_NEARLY_ALWAYS = 101.0",
+        "_NEARLY_ALWAYS = 0.99",
+        "_NEARLY_ALWAYS = 1.01",
         (EDITED, "-k", "hardly_a_limit"),
     ),
     Mutant(

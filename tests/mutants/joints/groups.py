@@ -34,6 +34,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_rows_without_a_label.py",),
     ),
     Mutant(
+        "rows that were declared and are not there have no label",
+        "a declared number where the true one is private",
+        "evaluation/figures.py",
+        "        if self.known:\n            return self.plan.n - self.labelled[0]",
+        "        if True:\n            return self.plan.n - self.labelled[0]",
+        ("tests/evaluation/test_rows_without_a_label.py",),
+    ),
+    Mutant(
         "a row without a number is off by the largest error",
         "figures of rows that have no answer",
         "evaluation/cells.py",
