@@ -143,7 +143,23 @@ def guesses_in_words(amounts: str) -> str:
 
 
 def right_at_most(amounts: str) -> float | None:
-    """The share of guesses that are right at most, of amounts as a ledger writes them; None where they do not determine it."""
+    """Bound the share of guesses of the best attacker that are right.
+
+    Parameters
+    ----------
+    amounts : str
+        As for `guesses_in_words`.
+
+    Returns
+    -------
+    float or None
+        Between 0.5 and 1. None for rho, because it does not determine one curve, and for words without amounts.
+
+    Examples
+    --------
+    >>> round(right_at_most("mu^2 1"), 4)
+    0.6915
+    """
     found = _amounts(amounts)
     if {*found} == {"epsilon", "delta"}:
         epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))
