@@ -73,7 +73,7 @@ TAKEN = {
     "a parameter set after construction": on_numbers(changed(with_std=False)),
     "a method replaced on the object": on_numbers(changed(transform=lambda x: 0 * x)),
     "the inverse of a function": on_numbers(
-        FunctionTransformer(np.log1p, inverse_func=np.expm1), MinMaxScaler()
+        FunctionTransformer(np.cbrt, inverse_func=np.square), MinMaxScaler()
     ),
     "a pipeline at the end of one": make_pipeline(SCALED, make_pipeline(PCA(2), LogisticRegression())),
     "passthrough and None": Pipeline(
@@ -178,6 +178,16 @@ REFUSED = {
         "keeps no column",
     ),
     "not a pipeline": ("abc", "must end in an estimator"),
+    "a function without a number for declared cells": (
+        on_numbers(FunctionTransformer(np.log1p), MinMaxScaler()),
+        "gives no number for",
+    ),
+    "the same at one end alone": (
+        make_pipeline(
+            make_column_transformer((FunctionTransformer(np.log), ["a"]), HOT), LogisticRegression()
+        ),
+        "gives no number for",
+    ),
     "an estimator in the middle": (
         make_pipeline(SCALED, LogisticRegression(), LogisticRegression()),
         "LogisticRegression is not taken",

@@ -373,7 +373,7 @@ def test_predictions_in_a_folder_are_named_as_what_no_claim_covers(copy, capsys)
     code, out = printed(capsys, FOLDER)
     for name in ("p.csv", "p.json"):
         (line,) = [one for one in out.split("\n") if one.startswith(f"{name}: ")]
-        assert "NOT DECIDED, not compared: predictions" in line and "no claim covers them" in line
+        assert "NOT DECIDED, not compared: predictions" in line and "No claim covers" in line
     assert code == 8
 
 

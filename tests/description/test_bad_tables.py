@@ -87,7 +87,7 @@ def test_no_cell_decides_a_line(here, capsys, model, kind):
         "private: ",
         "Bounds are noisy by design",
         "LEFT OUT ",
-        "NOT LISTED of ",
+        "NOT LISTED: ",
         "LOOK AT ",
         "NO GAPS WERE SEEN in these columns",
         "TO BE COMPLETED: ",

@@ -51,7 +51,7 @@ _NO_FILE = (
     "what it declares is what was drafted. The ledger holds no hash of the file (an earlier version, Python or `--json` made it), so its other lines, such as comments and "
     "`steps:`, were not compared"
 )
-PREDICTIONS = "predictions (`prepriv predict`): no claim covers them where the rows are private ones. Such a file stays where the rows are, and is not given out"
+PREDICTIONS = "predictions (`prepriv predict`). No claim covers those of the private rows, which stay where the rows are. Whose rows these are, only who made the file can say"
 _PREDICTED = re.compile(r"\W*(?:predict(?:ion|ed)s?|y_pred|y_hat)\W*$", re.IGNORECASE)  # a column
 _PERHAPS_PREDICTIONS = "by its header it may hold predictions: no claim covers them where the rows are private ones. Ask whose rows they are"
 _HEAD = 2000  # bytes in which a page says what it is

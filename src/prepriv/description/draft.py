@@ -239,6 +239,7 @@ class PrivateDraft:
                 f"DECLARED by hand, not drafted: the classes of {label!r}. Nothing was spent on them"
             )
         lines += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out]
+        unlisted = dict[int, list[str]]()
         for name, count in self.named.items():
             part = look["label" if name == label else f"second {self.plan.columns.index(name)}"]
             listed = len(self.columns[name].categories) if name in self.columns else len(self.classes)  # type: ignore[union-attr]
@@ -250,7 +251,11 @@ class PrivateDraft:
                     + (f"; is --rows the number of {self.plan.unit!r}?" if self.plan.unit is not None else "")
                 )
             least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
-            lines.append(f"NOT LISTED of {name!r}: values of fewer than about {least:,} records")
+            unlisted.setdefault(least, []).append(repr(name))
+        lines += [
+            f"NOT LISTED: values of fewer than about {least:,} records, of {', '.join(names)}"
+            for least, names in unlisted.items()
+        ]
         if filled := [
             f"{middle_in_words(c)} in {name!r}"
             for name, c in self.columns.items()

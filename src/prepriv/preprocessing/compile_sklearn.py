@@ -603,6 +603,14 @@ def _function(e: Any, rows: Fitting) -> Compiled:
         raise ValueError(
             "FunctionTransformer is compiled for functions of NumPy of one number each, without kw_args"
         )
+    if rows.dry:
+        with np.errstate(all="ignore"):
+            none = [c[np.isfinite(c) & ~np.isfinite(e.func(c))] for c in rows.columns]
+        if at := [float(cells[0]) for cells in none if len(cells)]:
+            raise ValueError(
+                f"FunctionTransformer({e.func.__name__}) gives no number for {at[0]:.4g}, and cells between the declared bounds "
+                "can be that: declare bounds within which it gives one, or take another function, such as log1p for log"
+            )
     return [{"do": "function", "name": e.func.__name__}], None
 
 

@@ -164,7 +164,7 @@ class Fitted(Step):
             payment=Sketch() if payment is None and learns else payment,
         )
         x, labels = step._uniform(TARGET_STEPS if domain.target is not None else len(domain.classes))
-        ops, rows = fitted_ops(step._spec, step._as_columns(x, labels, dry=True))
+        ops, rows = fitted_ops(step._spec, step._as_columns(*step._with_ends(x, labels), dry=True))
         if encoded and any(kind is not None for kind in rows.kinds):
             raise ValueError(
                 "a column of categories comes out of the pipeline as it is: encode it, as by OneHotEncoder"
@@ -238,15 +238,15 @@ class Fitted(Step):
 
         It is made from made-up rows with every declared category and both ends of every column.
         """
-        x, labels = self._uniform(1)
-        numeric = [kind["type"] == "numeric" for kind in self._kinds]
-        first = np.hstack(
-            [[0.0] if number else np.eye(_width(k))[0] for k, number in zip(self._kinds, numeric)]
-        )
-        last = np.hstack(
-            [[1.0] if number else np.eye(_width(k))[0] for k, number in zip(self._kinds, numeric)]
-        )
-        return self._map_of(np.vstack([x, first, last]), np.append(labels, [0, 0]), tail=0.0)
+        return self._map_of(*self._with_ends(*self._uniform(1)), tail=0.0)
+
+    def _with_ends(self, x: Floats, labels: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+        """The same rows and labels, then a row of the low ends of all columns and one of the high ends."""
+        ends = [
+            np.hstack([[end] if k["type"] == "numeric" else np.eye(_width(k))[0] for k in self._kinds])
+            for end in (0.0, 1.0)
+        ]
+        return np.vstack([x, *ends]), np.append(labels, [0, 0])
 
     def output(self, space: Space) -> Space:
         ones = np.ones(self.features)
