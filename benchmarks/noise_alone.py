@@ -2,8 +2,8 @@
 
     PREPRIV_DATA=FOLDER python benchmarks/noise_alone.py [--runs 20]
 
-Two made-up tables (ten columns, one of which says half of the label, classes alike) and three samples of Adult and Fashion-MNIST, the
-automatic recipe. Accuracy is of the first fits, on the rows themselves, beside the share of the commonest class.
+Two made-up tables (ten columns, one of which says half of the label, classes alike), two whose ten columns say a little each (the best
+model has an AUC of .73), and three samples of Adult and Fashion-MNIST, the automatic recipe. Accuracy is of the first fits, on the rows themselves, beside the share of the commonest class.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ import prepriv
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from adult import domain as adult_domain
 
-TABLES = ("made up 1000", "made up 5000", "adult 2000", "adult 20000", "fashion 2000")
+TABLES = (
+    "made up 1000",
+    "made up 5000",
+    "weak 2000",
+    "weak 5000",
+    "adult 2000",
+    "adult 20000",
+    "fashion 2000",
+)
 
 
 def table(name: str, seed: int) -> tuple[object, np.ndarray, prepriv.Domain]:
@@ -39,7 +47,7 @@ def table(name: str, seed: int) -> tuple[object, np.ndarray, prepriv.Domain]:
         names = [f"kind {k}" for k in range(10)]
         return x, np.array(names)[y], prepriv.Domain.box(0, 1, features=x.shape[1], classes=names)
     y, x = rng.integers(0, 2, n), rng.normal(0.5, 0.15, (n, 10))
-    x[:, 0] += 0.1 * (2 * y - 1)
+    x[:, : 10 if kind == "weak" else 1] += (0.0206 if kind == "weak" else 0.1) * (2 * y - 1)[:, None]
     domain = prepriv.Domain.box(0, 1, features=10, classes=["no", "yes"])
     return np.clip(x, 0, 1), np.array(["no", "yes"])[y], domain
 

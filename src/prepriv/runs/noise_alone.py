@@ -22,11 +22,14 @@ from prepriv.plans.plan import Plan
 from prepriv.plans.shrink import typical_rows
 from prepriv.preprocessing.base import ReleasedMap
 
-_MISSED = 0.01  # of trainings on noise alone, so many look like more
-_MEAN, _STEPS = (
+_MISSED = (
+    0.05  # of trainings on noise alone, so many look like more; with fewer, it is said of more useful models
+)
+_MEAN, _STEPS, _CLEAR = (
     0.2,
     4,
-)  # a mean gradient of so many clip norms in so many steps has to stand out, or nothing is said
+    0.01,
+)  # a mean gradient of so many clip norms in so many steps has to stand out at this level, or nothing is said
 _LEARNERS = (GradientDescent, PoissonSGD, FixedBatchSGD)  # whose accounts are about every sum, released
 
 
@@ -43,12 +46,14 @@ class NoisySums:
         self._plan, self._rows, self._steps = plan, rows, plan.learner.steps
         numbers = (plan.space.d + 1) * plan.outputs
         self._looks = {self._steps, *(1 << i for i in range(self._steps.bit_length()))}
-        self._missed = _MISSED / (len(self._looks) * (1 if rows is None else 2))
+        comparisons = len(self._looks) * (1 if rows is None else 2)
+        self._missed = _MISSED / comparisons
         self._longest = _quantile(numbers, numbers, numbers, self._missed)
         self._noise = plan.learner_noise * (1 + coarse_steps(numbers))
         assert isinstance(plan.learner, Momentum)  # each of `_LEARNERS`
         mean = _MEAN * plan.learner.clip(plan.space.radius) * plan.learner.seen(plan.n) * plan.n / self._noise
-        self._told = min(_STEPS, self._steps) * mean**2 >= self._longest - numbers
+        clear = _quantile(numbers, numbers, numbers, _CLEAR / comparisons)
+        self._told = min(_STEPS, self._steps) * mean**2 >= clear - numbers
         self._sum, self._count = np.zeros((plan.space.d + 1, plan.outputs)), 0
         self._seen: list[Floats] = []
 
