@@ -183,7 +183,7 @@ def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses(tmp_path, monkeyp
     ("rows", "epsilon", "said"),
     [
         (400, 1.0, "trained on 400 declared records"),
-        (390, 0.1, "accuracy will be known to about"),
+        (390, 0.05, "accuracy will be known to about"),
         (12, 0.1, "too few to measure"),
     ],
 )
@@ -192,8 +192,8 @@ def test_the_estimator_warns_before_the_charge(tmp_path, rows, epsilon, said):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         with pytest.raises(UserWarning, match=said):
-            CLF.evaluate(X[:rows], Y[:rows], epsilon=epsilon, ledger=tmp_path / "L.db")
-        CLF.evaluate(X[:390], Y[:390], epsilon=1.0)
+            CLF.evaluate(X[:rows], Y[:rows], epsilon=epsilon, ledger=tmp_path / "L.db", measures="accuracy")
+        CLF.evaluate(X[:390], Y[:390], epsilon=1.0, measures="accuracy")
     assert Ledger.open(tmp_path / "L.db").entries() == ()
 
 

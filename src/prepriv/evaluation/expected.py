@@ -1,85 +1,234 @@
-"""What a measurement will be able to say, from its plan alone: no row is read. Figures are those of rows as they are on average, where
-classes are equally frequent and half of the rows are right."""
+"""What a measurement will be able to say, from its plan alone: no row is read.
+
+Which figures are refused depends on private data: how many rows a class has, how far a target is spread. So nothing is assumed about
+them. The condition is stated, with a number from the code that refuses. Above that number every figure is given in 95 of 100 runs or
+more, because each denominator is taken as low as noise rarely makes it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtri
 
 from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
-from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan, drowned
+from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan, drowned
 from prepriv.evaluation.figures import Measured
-from prepriv.plans.enough import GOOD_HALF, WIDE_HALF, less_noise, what_is_enough
+from prepriv.guarantees.printed import measured_alone, up
+from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, less_noise, what_is_enough
 
 _SURE = 1.96
-_SPARE = 1.2  # rows above the fewest of a denominator, because their noisy number may be below the true one
+_REFUSED = (
+    0.025  # of the runs, at most, refuse a figure above a number that is named: half of what is promised
+)
+# What is called enough is so for classes of half of an equal share, and for targets of this deviation, in parts of their bounds or of
+# the error bound.
+_OF_EQUAL, _OF_BOUNDS, _OF_ERROR_BOUND = 0.5, 0.1, 0.4
+# Nothing is said where figures of rarer classes alone are refused, or of targets that deviate by less than this part of the above.
+_RARER, _NARROWER = 0.05, 0.3
 
 
 def hardly_measured(plan: EvaluationPlan) -> str:
     """What has to be said before the charge of a measurement with so much noise, or nothing: `drowned`, or else that the main figure's
-    interval will be wide, or which figures will probably be refused."""
+    interval will be wide, which figures will be refused, and which are unless classes have so many rows, or the target such a deviation."""
     if why := drowned(plan):
         return why
-    name, half, refused = _expected(plan, 1.0)
-    if not refused and half <= WIDE_HALF:
+    now = _Expected(plan, 1.0)
+    wide, refusals = now.half > WIDE_HALF, now.refusals()
+    if not (wide or refusals):
         return ""
-    of = "" if plan.error_bound is None and name != "log loss" else " of its scale"
-    told = [f"{name} will be known to about ± {100 * half:.2g} in 100{of} by the noise alone"]
-    told *= half < math.inf
-    if refused:
-        balanced = ", even if all classes are equally frequent" if plan.domain.classes else ""
-        told.append(f"{_listed(refused)} will probably be refused{balanced}")
-    factor = less_noise(
-        lambda times: _expected(plan, times)[1] <= GOOD_HALF and not _expected(plan, times / _SPARE)[2]
-    )
+    if not wide and not now.refused(now.aimed):
+        return f"At this epsilon {', and '.join(refusals)}. {now.halved} {GOES_ON}"
+    told = []
+    if wide and now.half < math.inf:
+        of = "" if plan.error_bound is None and now.name != "log loss" else " of its scale"
+        told.append(f"{now.name} will be known to about ± {100 * now.half:.2g} in 100{of} by the noise alone")
     enough = what_is_enough(
-        factor,
+        less_noise(_good(plan, answered=bool(refusals))),
         n=plan.n,
         epsilon=plan.epsilon,
         delta=plan.delta,
         counted="rows",
-        aim=" and no figure refused" if refused else "",
-        cures=["fewer measures"] * (len(plan.measures) > 1),
+        aim=f" and no figure refused{now.aim}" if refusals else "",
+        cures=["fewer measures"] * (len(plan.measures) > 1) + ["a smaller error bound"] * now.loose,
     )
-    return f"{plan.n:,} rows are few for this epsilon: {', and '.join(told)}. {enough}"
+    return f"{plan.n:,} rows are few for this epsilon: {', and '.join([*told, *refusals])}. {enough}"
 
 
-def _expected(plan: EvaluationPlan, factor: float) -> tuple[str, float, list[str]]:
-    """(the main figure, half of its interval by the noise alone in parts of its scale, the figures that are refused), if noise is
-    `factor` times smaller beside the rows. The half is infinite where the main figure is refused."""
-    groups = max(1, len(plan.groups))
-    made = Measured(
-        plan,
-        {release: _average(plan, release) for release in plan.releases},
-        plan.noise * math.sqrt(groups) / factor,
-        n_is_public(plan.domain.adjacency),
-    )
-    found = list(made.figures.values())
-    # R² has no scale of its own: what it is made of has.
-    main = made._pair("squared error", "squared_error") if found[0].name == "R2" else found[0]
-    scale = LOSS_BOUND if main.name == "log loss" else plan.error_bound or 1.0
-    scale = 1.0 if main.name == "squared error" else scale
-    half = math.inf if main.noise is None else _SURE * main.noise / scale
-    return main.name, half, [figure.name for figure in found if figure.value is None]
+def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
+    """Whether so many times less noise leaves a narrow main figure, and refuses none under the condition that is named."""
+
+    def good(times: float) -> bool:
+        then = _Expected(plan, times)
+        return then.half <= GOOD_HALF and not (answered and then.refused(then.aimed))
+
+    return good
 
 
-def _average(plan: EvaluationPlan, release: str) -> Floats:
-    """Its counts without noise."""
-    n, classes, bins = plan.n, len(plan.domain.classes), len(plan.edges) + 1
-    if release == "confusion":
-        wrong = n / 2 / (classes * max(classes - 1, 1))
-        return np.where(np.eye(classes, dtype=bool), n / 2 / classes, wrong)
-    if release == "scores":
-        return np.full((bins, 2), n / 2 / bins)
-    if release == "residuals":
-        return np.full(bins, n / bins)
-    return np.array([n / 2, n / 2, 0.0])
+@dataclass(frozen=True)
+class _Expected:
+    """What is refused under a condition, if noise is `factor` times smaller beside the rows. A condition is one number: of classes the
+    share of rows that each has at least, which as large a share of predictions names; of a target its deviation in parts of the error bound."""
+
+    plan: EvaluationPlan
+    factor: float
+
+    @cached_property
+    def noise(self) -> float:
+        """Of one count of all rows."""
+        return self.plan.noise * math.sqrt(max(1, len(self.plan.groups))) / self.factor
+
+    @cached_property
+    def best(self) -> float:
+        """The condition that no data beats."""
+        if self.plan.domain.classes:
+            return 1 / len(self.plan.domain.classes)
+        return min(1.0, 0.5 / self.plan.error_share)
+
+    @cached_property
+    def aimed(self) -> float:
+        """The condition under which what is called enough is so."""
+        if self.plan.domain.classes:
+            return _OF_EQUAL * self.best
+        return min(_OF_BOUNDS / self.plan.error_share, _OF_ERROR_BOUND)
+
+    @cached_property
+    def least(self) -> float:
+        """The condition below which nothing is said."""
+        return _RARER if self.plan.domain.classes else _NARROWER * self.aimed
+
+    @cached_property
+    def _margin(self) -> float:
+        """Deviations of its noise by which a denominator falls in so few runs that all of them hold together."""
+        return float(ndtri(1 - _REFUSED / len(self._made(self.best, 0.0).figures)))
+
+    @cached_property
+    def _main(self) -> tuple[str, float]:
+        made = self._made(self.best, 0.0)
+        main = next(iter(made.figures.values()))
+        if main.name in ("R2", "root mean squared error"):  # what they are made of has a scale of its own
+            main = made._pair("mean squared error", "squared_error")
+        scale = LOSS_BOUND if main.name == "log loss" else self.plan.error_bound or 1.0
+        scale = 1.0 if main.name == "mean squared error" else scale
+        return main.name, math.inf if main.noise is None else _SURE * main.noise / scale
+
+    @property
+    def name(self) -> str:
+        """The main figure."""
+        return self._main[0]
+
+    @property
+    def half(self) -> float:
+        """Half of its interval by the noise alone, in parts of its scale; infinite where it is refused."""
+        return self._main[1]
+
+    def refused(self, condition: float, margin: float | None = None) -> list[str]:
+        """The figures that are refused in more than so few runs; margin 0: in most."""
+        made = self._made(condition, self._margin if margin is None else margin)
+        names = [figure.name for figure in made.figures.values() if figure.value is None]
+        return [*dict.fromkeys(name.split(" of ")[0] for name in names)]
+
+    def refusals(self) -> list[str]:
+        """What is refused and when: parts of a sentence."""
+        sure, likely = self.refused(self.best, 0.0), self.refused(self.best)
+        even = (
+            "even if all classes are equally frequent" if self.plan.domain.classes else "whatever the target"
+        )
+        told = [f"{_listed(sure)} will probably be refused, {even}"] if sure else []
+        if some := [name for name in likely if name not in sure]:
+            told.append(f"{_listed(some)} may be refused, {even}")
+        needs: dict[str, list[str]] = {}
+        for name in self.refused(self.least):
+            if name not in likely:
+                needs.setdefault(self._in_words(self._least_of(name)), []).append(name)
+        for k, (need, names) in enumerate(needs.items()):
+            predicted = " and of the predictions" if "precision" in names else ""
+            told.append(f"{_listed(names)}{'' if k else ' may be refused'} unless {need}{predicted}")
+        return told
+
+    def _least_of(self, name: str) -> float:
+        """The condition from which on this figure is given in all but so few runs."""
+        low, high = self.least, self.best
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (middle, high) if name in self.refused(middle) else (low, middle)
+        return high
+
+    def _in_words(self, condition: float) -> str:
+        plan = self.plan
+        if plan.domain.classes:
+            return f"each class has about {float(up(condition * plan.n, 2)):,.0f} of the {plan.n:,} rows"
+        bound = plan.error_bound or 0.0
+        cut = "" if plan.error_share >= 1 else f" (distances from the mean cut at {measured_alone(bound)})"
+        return (
+            f"the target's standard deviation{cut} is {measured_alone(float(up(condition * bound, 2)))} or more, "
+            f"{up(100 * condition * plan.error_share, 2)} % of the distance between its bounds"
+        )
+
+    @property
+    def aim(self) -> str:
+        """The condition `aimed` in words; empty where no figure depends on one."""
+        if not {"confusion", "scores", "r2"} & {*self.plan.measures}:
+            return ""
+        if not self.plan.domain.classes:
+            return f" if {self._in_words(self.aimed)},"
+        share = up(100 * self.aimed, 2)
+        predicted = " and of the predictions" * ("confusion" in self.plan.measures)
+        return f" if each class has {share} % of the rows{predicted},"
+
+    @property
+    def loose(self) -> bool:
+        """Whether R² is refused where half the error bound, which cuts few errors of a target as it is aimed at, would help."""
+        return "r2" in self.plan.measures and self.aimed <= 0.25 and bool(self.refused(self.aimed))
+
+    @property
+    def halved(self) -> str:
+        """What makes the condition milder: a sentence."""
+        if self.plan.domain.classes:
+            return "Twice the epsilon halves such a number."
+        return "Four times the epsilon halves that deviation, and so does half the error bound."
+
+    def _made(self, condition: float, margin: float) -> Measured:
+        """The figures of rows that just meet a condition, each denominator so many deviations of its noise below its true number."""
+        counts = {release: self._counts(release, condition, margin) for release in self.plan.releases}
+        made = Measured(self.plan, counts, self.noise, n_is_public(self.plan.domain.adjacency))
+        if "r2" not in self.plan.measures:
+            return made
+        # What the mean's noise adds to its squared error is taken off there: so it is put on here, before the margin.
+        mean, error = made._pair("mean", "target"), made._pair("error", ERROR_OF_MEAN)
+        of_mean = ((mean.noise or 0.0) / self.plan.error_share) ** 2
+        own = math.hypot(error.noise or 0.0, math.sqrt(2) * of_mean)
+        counts[ERROR_OF_MEAN] = self._pair(condition**2 + of_mean - margin * own, margin)
+        return Measured(self.plan, counts, self.noise, made.known)
+
+    def _counts(self, release: str, condition: float, margin: float) -> Floats:
+        """Its counts; what is neither in the condition nor in a denominator is half."""
+        n, classes, bins = self.plan.n, len(self.plan.domain.classes), len(self.plan.edges) + 1
+        share = np.full(max(classes, 1), (1 - condition) / max(classes - 1, 1))
+        share[0] = condition
+        if release == "confusion":
+            return n * np.outer(share, share) - margin * self.noise / math.sqrt(classes)
+        if release == "scores":
+            rows = np.resize(share, 2) if classes == 2 else np.full(2, 0.5)
+            return np.tile(n * rows / bins, (bins, 1)) - margin * self.noise / math.sqrt(bins)
+        if release == "residuals":
+            return np.full(bins, n / bins) - margin * self.noise / math.sqrt(bins)
+        # The noise of a mean is largest where all targets lie at one bound.
+        return self._pair({"target": 0.0, ERROR_OF_MEAN: condition**2}.get(release, 0.5), margin)
+
+    def _pair(self, share: float, margin: float) -> Floats:
+        """Counts of hits and misses, whose sum has a margin: under a public n beside rows that are neither."""
+        public = n_is_public(self.plan.domain.adjacency)
+        less = margin * self.noise * math.sqrt(2 / 3 if public else 2)
+        rows = self.plan.n - less
+        return np.array([share * rows, (1 - share) * rows, less if public else 0.0])
 
 
-def _listed(names: list[str]) -> str:
-    """Figures in a few words: recall and precision of the classes as one each."""
-    short = dict.fromkeys(name.split(" of ")[0] for name in names)
-    *most, last = short
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
     return f"{', '.join(most)} and {last}" if most else last

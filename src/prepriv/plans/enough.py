@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from prepriv.guarantees.gaussian import gdp_epsilon
-from prepriv.guarantees.printed import USELESS
+from prepriv.guarantees.printed import up
 from prepriv.plans.plan import budget
 
 WIDE_HALF, GOOD_HALF = (
     0.1,
     0.05,
 )  # half of an interval, in parts of its scale: said above the one, aimed at the other
+GOES_ON = "Nothing is charged before this line, and the run goes on"
 _STEP, _MOST = 1.02, 1e9
+_WEAK = 10.0  # an ε above which a claim is weak: none is recommended
 
 
 def less_noise(enough: Callable[[float], bool]) -> float:
-    """How many times less noise, or more records, it takes, from 1 on."""
-    factor = 1.0
-    while factor < _MOST and not enough(factor):
-        factor *= _STEP
-    return factor
+    """How many times less noise, or more records, it takes, from 1 on. What is enough is so with less noise, too."""
+    most = 1
+    while _STEP**most < _MOST and not enough(_STEP**most):
+        most *= 2
+    return _STEP ** bisect_left(range(most), True, key=lambda steps: enough(_STEP**steps))
 
 
 def what_is_enough(
@@ -33,8 +36,11 @@ def what_is_enough(
     aim: str = "",
     cures: Sequence[str] = (),
 ) -> str:
-    """Two sentences: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF, and that nothing is charged yet."""
-    larger = gdp_epsilon(budget(epsilon, delta) * factor, delta)
-    ways = [f"about epsilon = {larger:.2g}"] * (larger < USELESS)
-    ways += [f"about {float(f'{n * factor:.2g}'):,.0f} {counted}", *cures]
-    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}. Nothing is charged before this line, and the run goes on"
+    """Two sentences: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF, and that nothing is charged yet.
+
+    Numbers are rounded up. An ε above 10 is not named."""
+    larger = float(up(gdp_epsilon(budget(epsilon, delta) * factor, delta), 2))
+    ways = [f"about epsilon = {larger:.2g}"] * (larger <= _WEAK)
+    ways += [f"about {float(up(n * factor, 2)):,.0f} {counted}", *cures]
+    none = "" if larger <= _WEAK else f", because no epsilon up to {_WEAK:g} is enough"
+    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}{none}. {GOES_ON}"

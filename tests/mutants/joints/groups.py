@@ -8,7 +8,25 @@ GROUPS = "tests/evaluation/test_groups.py"
 FARTHER = (GROUPS, "-k", "further_than_declared")
 EXACT = (GROUPS, "-k", "that_of_its_rows")
 
+EXPECTED = "tests/evaluation/test_expected.py"
+
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "what is called enough forgets that noise makes a denominator smaller",
+        "a number before the charge that holds in half of the runs",
+        "evaluation/expected.py",
+        "        return float(ndtri(1 - _REFUSED / len(self._made(self.best, 0.0).figures)))",
+        "        return 0.0",
+        (EXPECTED,),
+    ),
+    Mutant(
+        "half of the largest squared error is taken for the target's own",
+        "a number before the charge that assumes what is private",
+        "evaluation/expected.py",
+        "self._pair(condition**2 + of_mean - margin * own, margin)",
+        "self._pair(0.5, margin)",
+        (EXPECTED,),
+    ),
     Mutant(
         "the rest of a share counts in every group",
         "disjoint groups that are not: a row is in several",

@@ -1,0 +1,137 @@
+"""What is said before a measurement is charged holds for the noise that comes: the named numbers against many draws, without a training."""
+
+import re
+
+import numpy as np
+import pytest
+
+import prepriv
+from prepriv.adjacency import n_is_public
+from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, plan_evaluation
+from prepriv.evaluation.expected import hardly_measured
+from prepriv.evaluation.figures import Measured, mean_place
+
+RUNS = 120
+RNG = np.random.default_rng(26)
+
+
+def classes(k, adjacency="replace-one"):
+    return prepriv.Domain.box(0, 1, features=2, classes=[str(i) for i in range(k)], adjacency=adjacency)
+
+
+def target(high=89.0, adjacency="replace-one"):
+    return prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0, high), adjacency=adjacency)
+
+
+def measured(plan, condition, place=0.5):
+    """One draw: one class has so many rows and predictions, or the target this standard deviation, with its mean at this place."""
+    n, k, bins = plan.n, len(plan.domain.classes), len(plan.edges) + 1
+    share = np.array([condition / n, *[(1 - condition / n) / max(k - 1, 1)] * (k - 1)])
+    counts = {}
+    for name in plan.releases:
+        told = 0.3
+        if name == "confusion":
+            true = n * np.outer(share, share)
+        elif name == "scores":
+            true = np.tile(n * np.resize(share, 2) / bins, (bins, 1))
+        else:
+            if name == "target":
+                told = place
+            if name == ERROR_OF_MEAN:
+                off = (mean_place(plan, counts["target"]) - place) / plan.error_share
+                told = min(1.0, (condition / plan.error_bound) ** 2 + off**2)
+            true = np.array([told * n, (1 - told) * n, 0.0])
+        counts[name] = true + plan.noise * RNG.normal(size=true.shape)
+    return Measured(plan, counts, plan.noise, n_is_public(plan.domain.adjacency))
+
+
+def refused(plan, condition, name="", **place):
+    """In how many of 100 runs a figure of this name is refused."""
+    made = (measured(plan, condition, **place).figures.values() for _ in range(RUNS))
+    return 100 * np.mean([any(f.value is None and f.name.startswith(name) for f in of) for of in made])
+
+
+def epsilon_of(told):
+    return float(re.search(r"about epsilon = ([\d.]+)", told)[1])
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_a_class_of_the_named_number_of_rows_has_its_figures(adjacency):
+    """An analyst read that ε = 0.4 was enough, and was refused the AUC of 43 % of the rows in six runs of eight."""
+    plan = plan_evaluation(classes(2, adjacency), n=746, epsilon=0.8)
+    told = hardly_measured(plan)
+    recall = int(re.search(r"recall and precision may be refused unless each class has about (\d+)", told)[1])
+    auc = int(re.search(r"AUC unless each class has about (\d+)", told)[1])
+    for rows, name in ((recall, "recall"), (recall, "precision"), (recall, "balanced"), (auc, "AUC")):
+        assert refused(plan, rows, name) <= 5
+        assert refused(plan, rows / 2, name) > 50
+
+
+@pytest.mark.parametrize(("k", "n", "measures"), [(2, 746, None), (2, 600, "confusion"), (5, 3000, None)])
+def test_at_the_named_epsilon_no_figure_is_refused_under_the_named_condition(k, n, measures):
+    told = hardly_measured(plan_evaluation(classes(k), n=n, epsilon=0.1, measures=measures))
+    share = float(re.search(r"if each class has (\d+) % of the rows and of the predictions", told)[1]) / 100
+    assert share <= 0.5 / k + 0.01  # half as many as if all were equally frequent
+    enough = {"epsilon": epsilon_of(told), "n": n}
+    assert refused(plan_evaluation(classes(k), **enough, measures=measures), share * n) <= 5
+    less = {"epsilon": epsilon_of(told) / 2, "n": n}
+    assert refused(plan_evaluation(classes(k), **less, measures=measures), share * n) > 50
+
+
+@pytest.mark.parametrize(("epsilon", "bound"), [(0.5, None), (1.0, 89), (1.0, 45), (0.5, 3)])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_a_target_of_the_named_deviation_has_its_r2(epsilon, bound, adjacency):
+    """R² was refused in every run, without a word: the target deviated by 7 % of its bounds, and half of its scale was assumed."""
+    asked = {"n": 1102, "measures": "r2", "error_bound": bound}
+    plan = plan_evaluation(target(adjacency=adjacency), epsilon=epsilon, **asked)
+    told = hardly_measured(plan)
+    assert "R2" in told
+    places = (0.5, 0.03)
+    named = [float(x) for x in re.findall(r"standard deviation(?: \(.*?\))? is ([\d.]+) or more", told)]
+    if "R2 may be refused unless" in told:
+        assert max(refused(plan, named[0], place=place) for place in places) <= 5
+        assert refused(plan, 0.6 * named[0]) > 50
+    if "about epsilon" in told:
+        then = plan_evaluation(target(adjacency=adjacency), epsilon=epsilon_of(told), **asked)
+        assert max(refused(then, named[-1], place=place) for place in places) <= 5
+
+
+def test_wide_bounds_cost_r2():
+    asked = {"n": 1102, "epsilon": 1.0, "measures": "r2"}
+    assert refused(plan_evaluation(target(), **asked), 0.08 * 89) <= 5
+    assert refused(plan_evaluation(target(), **asked, error_bound=89), 0.08 * 89) > 90
+
+
+def test_half_the_error_bound_or_four_times_the_epsilon_halves_the_deviation_that_is_named():
+    def named(**settings):
+        told = hardly_measured(plan_evaluation(target(), n=1102, measures="r2", **settings))
+        return float(re.search(r" is ([\d.]+) or more", told)[1])
+
+    whole = named(epsilon=0.6, error_bound=40)
+    assert named(epsilon=0.6, error_bound=20) == pytest.approx(whole / 2, rel=0.1)
+    assert named(epsilon=2.4, error_bound=40) == pytest.approx(whole / 2, rel=0.1)
+
+
+def test_nothing_is_said_where_only_rarer_classes_or_narrower_targets_are_refused():
+    assert not hardly_measured(plan_evaluation(classes(2), n=10_000, epsilon=1.0))
+    assert not hardly_measured(plan_evaluation(target(), n=10_000, epsilon=1.0))
+    assert not hardly_measured(plan_evaluation(classes(2), n=746, epsilon=1.0, measures="accuracy"))
+    for domain, line in ((classes(2), 0.05 * 1000), (target(), 0.03 * 89)):
+        for epsilon in np.geomspace(0.5, 20, 12):
+            plan = plan_evaluation(domain, n=1000, epsilon=epsilon)
+            if not hardly_measured(plan):
+                assert refused(plan, line) <= 5
+
+
+def test_an_epsilon_above_ten_is_not_called_enough():
+    told = hardly_measured(plan_evaluation(classes(40), n=2000, epsilon=0.5))
+    assert "no epsilon up to 10 is enough" in told and "epsilon =" not in told
+
+
+def test_every_plan_has_its_words_in_little_time():
+    """Nine measures of a plan are counted at every step of the search."""
+    for k in (2, 3, 100):
+        for measures in (None, "accuracy", "confusion", "scores", ("confusion", "log_loss")):
+            hardly_measured(plan_evaluation(classes(k), n=3000, epsilon=0.3, measures=measures))
+    for measures in (None, "r2", "squared_error", "residuals", ("absolute_error", "residuals")):
+        hardly_measured(plan_evaluation(target(), n=300, epsilon=0.3, measures=measures))
