@@ -104,5 +104,4 @@ def _show_expected(plan: AskedPlan) -> None:
 
 def _show(found: Answers) -> None:
     print_spent(found.guarantee_, found.plan.look, found.plan.domain)
-    lines = [(question, what, str(e)) for question, what, e in found.lines()]
-    print_table(interval_title(found.plan.cut), ("question", "", ""), lines)
+    print_table(interval_title(found.plan.cut), ("question", "", ""), found.in_short())

@@ -95,9 +95,9 @@ def _told(out: Path, domain: Domain, found: Mapping[Path, Model]) -> str:
     if others:
         listed = ", ".join(str(place) for place in others[:_NAMED])
         more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
-        which = "" if len(others) == many else f"{len(others)} of them "
+        of_this = f"{many - len(others)} of this table, and {len(others)} that " if len(others) < many else ""
         told = (
-            f"There {models} next to {out}: {which or ('it ' if one else 'they ')}may be of the same people, by shared columns or the "
+            f"There {models} next to {out}: {of_this or ('it ' if one else 'they ')}may be of the same people, by shared columns or the "
             f"same number of records ({listed}{more})"
         )
     return f"{told}. If {'both' if one else 'all'}"

@@ -13,11 +13,11 @@ from typing import Any
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public
-from prepriv.columns import Column
+from prepriv.columns import MISSING, OTHER, Column
 from prepriv.description.answers import Answer, released_answers, wide_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
 from prepriv.description.cells_in_words import cut_columns
-from prepriv.description.estimates import Estimate
+from prepriv.description.estimates import NOTHING, Estimate
 from prepriv.description.look import PrivateFrame, rows_there
 from prepriv.description.questions import Histogram
 from prepriv.domain import Domain
@@ -28,6 +28,9 @@ from prepriv.runs.admit import admit
 from prepriv.tables.encoding import Table, encode, with_source
 from prepriv.tables.stream import as_stream
 from prepriv.tables.units import by_unit
+
+_COUNTED = ("count", "share", "histogram", "crosstab")  # kinds of questions whose cells may hold no record
+_SHOWN = 3  # cells that are named, of those that share a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +81,15 @@ class Answers(Mapping[str, Answer]):
         """(question, what the number is about, the number) for each number."""
         return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
 
+    def in_short(self) -> list[tuple[str, str, str]]:
+        """The same as texts, for people: cells about which nothing can be said, and cells of "other" or "missing" that may well be empty,
+        share a line of their question."""
+        return [(q, what, told) for q, found in self.found.items() for what, told in _in_short(q, found)]
+
     def __str__(self) -> str:
-        lines = [printable(f"{': '.join(filter(None, (q, what)))}: {e}") for q, what, e in self.lines()]
+        lines = [
+            printable(f"{': '.join(filter(None, (q, what)))}: {told}") for q, what, told in self.in_short()
+        ]
         cut = [printable(f"{name}: {said}") for name, said in self.plan.cut]
         return "\n".join([*lines, *cut, *self.plan.notes])
 
@@ -233,6 +243,35 @@ def _flat(found: Answer) -> Iterator[tuple[str, Estimate]]:
     else:
         for name, inner in found.items():
             yield from ((", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner))
+
+
+def _in_short(question: str, found: Answer) -> Iterator[tuple[str, str]]:
+    """What of an answer is shown, each with what it is of."""
+    cells, nothing = list[tuple[str, Estimate]](), list[str]()
+    for name, inner in found.items() if isinstance(found, Mapping) else [("", found)]:
+        of = [(", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner)]
+        gone = [what for what, e in of if math.isnan(e.value)]
+        nothing += [str(name)] if len(gone) == len(of) > 1 else gone
+        cells += [(what, e) for what, e in of if not math.isnan(e.value)]
+    counted = Asked.of(question).kind in _COUNTED
+    empty = {what: e for what, e in cells if counted and e.low <= 0 and _unlisted(what)}
+    empty = empty if len(empty) > 1 else {}
+    yield from ((what, str(e)) for what, e in cells if what not in empty)
+    if empty:
+        most = max(empty.values(), key=lambda e: e.high)
+        yield _some(list(empty)), f"not shown to be above 0 (95 %: each at most {most.texts[2]})"
+    if nothing:
+        yield _some(nothing), str(NOTHING)
+
+
+def _unlisted(what: str) -> bool:
+    """Whether a cell is of values that are not listed, or of gaps."""
+    return any(what.startswith(f"{name}, ") or f", {what}".endswith(f", {name}") for name in (OTHER, MISSING))
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return "; ".join([*names[:_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def _plain(found: Answer) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from prepriv._text import printable
 from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
-from prepriv.evaluation.groups import Group
+from prepriv.evaluation.groups import Difference, Group
 from prepriv.evaluation.intervals import Figure
 from prepriv.guarantees.printed import measured
 from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
@@ -167,18 +167,15 @@ def _between(made: PrivateEvaluation) -> Iterator[str]:
     if len(classes) == 2:
         told[f"share predicted {classes[1]}"] = f'records, it answers "{printable(classes[1])}" for'
     for d in made.differences:
-        low, high = d.figure.low, d.figure.high
-        if d.of in told and low is not None and high is not None and (low > 0 or high < 0):
-            one, two = (
-                round(100 * (made.groups[name].figures[d.of].value or 0.0)) for name in (d.one, d.two)
-            )
+        if d.of in told and _stands_out(d):
             said += 1
             if said > _MOST_TOLD:
                 continue
+            one, two = _distinct(*(made.groups[name].figures[d.of].value or 0.0 for name in (d.one, d.two)))
             yield (
                 f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains, if nothing else was compared.'
             )
-    yield from _rest(by, said, compared=bool(made.differences))
+    yield from _rest(made, min(said, _MOST_TOLD))
 
 
 def _error_of_groups(measures: tuple[str, ...]) -> str | None:
@@ -197,7 +194,7 @@ def _between_errors(made: PrivateEvaluation, of: str | None) -> Iterator[str]:
         and d.figure.value is not None
         and d.figure.low is not None
         and d.figure.high is not None
-        and (d.figure.low > 0 or d.figure.high < 0)
+        and _stands_out(d)
     ]
     for value, low, high, one, two in sorted(apart, key=lambda found: -abs(found[0]))[:_MOST_TOLD]:
         more, fewer = (one, two) if value > 0 else (two, one)
@@ -206,14 +203,31 @@ def _between_errors(made: PrivateEvaluation, of: str | None) -> Iterator[str]:
             f'Predictions for records of "{printable(more)}" are off by {less} ({least} to {most}) more than those for "{printable(fewer)}" (`{by}`): '
             "more apart than noise explains, if nothing else was compared."
         )
-    yield from _rest(by, len(apart), compared=any(d.of == of for d in made.differences))
+    yield from _rest(made, min(len(apart), _MOST_TOLD))
 
 
-def _rest(by: str, found: int, *, compared: bool) -> Iterator[str]:
-    """What follows the differences that are told, of so many that stand out of the noise."""
-    if (more := found - _MOST_TOLD) > 0:
-        yield f"{more} more difference{'s' if more > 1 else ''} between groups of `{by}` stand{'' if more > 1 else 's'} out of the noise: all are in the measurement."
-    if compared and not found:
+def _distinct(one: float, two: float) -> tuple[str, str]:
+    """Two shares as numbers of 100, with a decimal where whole ones would be the same."""
+    whole = f"{100 * one:.0f}", f"{100 * two:.0f}"
+    return whole if whole[0] != whole[1] else (f"{100 * one:.1f}", f"{100 * two:.1f}")
+
+
+def _stands_out(difference: Difference) -> bool:
+    """Whether its interval excludes zero."""
+    low, high = difference.figure.low, difference.figure.high
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def _rest(made: PrivateEvaluation, told: int) -> Iterator[str]:
+    """What follows so many differences that were told: how many others stand out of the noise, of every figure that was compared."""
+    by, compared = printable(str(made.plan.by)), len(made.differences)
+    more = sum(map(_stands_out, made.differences)) - told
+    if more > 0:
+        yield (
+            f"{more:,} {'more ' if told else ''}of the {compared:,} differences between groups of `{by}` stand{'' if more > 1 else 's'} out of the noise, "
+            "where one in twenty may by chance: all are in the measurement."
+        )
+    if compared and not more + told:
         yield f"No difference between the groups of `{by}` stands out of the noise."
 
 

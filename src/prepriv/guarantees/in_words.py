@@ -96,10 +96,12 @@ def promise(guarantee: Guarantee, seen: str = COVERED) -> str:
     >>> print(promise(Guarantee.of_gaussians([GaussianEvent("sum", 4.0)], "replace-one")))
     Even someone who knows every other record and sees all that this claim covers can only guess which of two versions of one record was used. They are right at most 55 times in 100. A coin is right 50 times.
     """
+    right = right_guesses(guarantee)
     others = "every other record" if guarantee.unit is None else f"the rows of every other `{guarantee.unit}`"
     return (
         f"Even someone who knows {others} and sees {seen} can only guess {_secret(guarantee)}. "
-        f"They are right at most {percent(right_guesses(guarantee))[:-1]} times in 100. A coin is right 50 times."
+        f"They are right at most {percent(right)[:-1]} times in 100. A coin is right 50 times."
+        f"{' So this promises next to nothing.' if _says_nothing(right) else ''}"
     )
 
 
@@ -139,7 +141,13 @@ def guesses_in_words(amounts: str) -> str:
         if "mu^2" in found
         else f"at most epsilon {up(found['epsilon'], 4)} at delta {up(found['delta'], 4)}"
     )
-    return f"{said}, and guesses are right at most {percent(right)[:-1]} times in 100"
+    nothing = ", which promises next to nothing" if _says_nothing(right) else ""
+    return f"{said}, and guesses are right at most {percent(right)[:-1]} times in 100{nothing}"
+
+
+def _says_nothing(right: float) -> bool:
+    """Whether so many right guesses are printed as all of them."""
+    return percent(right) == "100%"
 
 
 def right_at_most(amounts: str) -> float | None:

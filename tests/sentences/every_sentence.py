@@ -1,0 +1,535 @@
+"""Every sentence and every line of a table that a command prints about data, each with the check that it is true.
+
+A sentence that is not here fails its test: a new one is entered with its check, or among `ABOUT_NO_ROW`, where it says nothing about rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from known_rows import Known
+
+_NUMBER = r"-?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?"
+_PARTS = {
+    "share": rf"(?P<v>{_NUMBER})(?: \((?P<low>{_NUMBER}) to (?P<high>{_NUMBER})\))?",
+    "n": r"(?P<n>[\d,.]+)",
+    "m": r"(?P<m>[\d,.]+)",
+    "class": r'"(?P<class>[^"]*)"',
+    "group": r'"(?P<group>[^"]*)" \(`g`\)',
+    "names": r'(?P<names>"[^"]*"(?:, "[^"]*")*)',
+    "number": _NUMBER,
+    "any": r".*",
+    "v": rf"(?P<v>{_NUMBER})",
+    "ends": rf"(?P<v>{_NUMBER}) \[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\]",
+    "kind": "(?P<kind>empty cells|cells that are not as declared|numbers outside their declared bounds are read as the nearest bound)",
+    "cells": r"(?P<cells>.*)",
+    "key": r"(?P<key>\w+)",
+}
+Check = Callable[[Known, dict[str, Any]], bool]
+CHECKS: list[tuple[re.Pattern[str], Check]] = []
+
+
+def says(*texts: str) -> Callable[[Check], Check]:
+    """Enter the check of these sentences, in which [[share]], [[class]] and so on stand for their parts."""
+
+    def enter(check: Check) -> Check:
+        for text in texts:
+            parts = re.split(r"\[\[(\w+)\]\]", text)
+            made = "".join(_PARTS[p] if k % 2 else re.escape(p) for k, p in enumerate(parts))
+            CHECKS.append((re.compile(made), check))
+        return check
+
+    return enter
+
+
+def check_sentence(sentence: str, known: Known) -> None:
+    """Find the check of a sentence and make it. AssertionError where it is false, or nothing knows it."""
+    for pattern, check in CHECKS:
+        if found := pattern.fullmatch(sentence):
+            assert check(known, found.groupdict()), f"{known.case.name}: false: {sentence}"
+            return
+    raise AssertionError(f"{known.case.name}: no check knows this sentence: {sentence}")
+
+
+def check_lines(lines: list[str], known: Known) -> None:
+    """Each line with a number that is neither of a table nor its title."""
+    for line, after in zip(lines, [*lines[1:], ""]):
+        if re.search(r"\d", line) and not re.search("[┃│]", line) and "┃" not in after:  # not of a table
+            check_sentence(line.strip(), known)
+
+
+def unit_of(text: str) -> float:
+    """Of its last digit."""
+    digits, _, power = text.replace(",", "").partition("e")
+    return 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+
+
+def read(text: str) -> float:
+    """The number that is written."""
+    return float(text.replace(",", ""))
+
+
+def agrees(exact: float | None, value: str, low: str | None, high: str | None, noise: float = 0.0) -> bool:
+    """Whether a number is the exact one, up to its last digit and six deviations of noise, and its interval holds that."""
+    if exact is None:  # no row at all: what is left is noise, and the interval says so
+        return low is not None and high is not None and read(high) - read(low) > 0
+    near = abs(read(value) - exact) <= 0.5001 * unit_of(value) + 6 * noise + 1e-9
+    ends = (
+        low is None or high is None or read(low) - 6 * noise - 1e-9 <= exact <= read(high) + 6 * noise + 1e-9
+    )
+    return near and ends
+
+
+def figure_agrees(
+    known: Known, said: dict[str, Any], name: str, group: str | None = None, times: float = 100
+) -> bool:
+    """The same of a figure in a sentence."""
+    exact = known.figure(name, group)
+    noise = known.seen["noise"].get((group, name), 0.0) * times
+    known.seen[name, group] = said
+    return agrees(None if exact is None else times * exact, said["v"], said["low"], said["high"], noise)
+
+
+def _listed(names: str) -> list[str]:
+    return re.findall(r'"([^"]*)"', names)
+
+
+def _where(known: Known, said: dict[str, Any]) -> bool:
+    """The rows that a score is about, and how many have a label."""
+    have, n = int(known.labelled().sum()), len(known.table)
+    if said.get("m") is None:
+        return read(said["n"]) == n and have > 0.99 * n
+    return read(said["n"]) == n and abs(read(said["m"]) - have) <= 1 and have < n
+
+
+_ROWS = [
+    f"[[n]] records{aside}{of}, with noise that protects them"
+    for aside in ("", " that were set aside")
+    for of in ("", ", of which about [[m]] have a declared class as their label", ", of which about [[m]] have a declared number as their label")
+]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------ classes
+
+
+@says(*(f"Of 100 predictions [[share]] are right, measured on {rows}." for rows in _ROWS))
+def _right(known: Known, said: dict[str, Any]) -> bool:
+    return _where(known, said) and figure_agrees(known, said, "accuracy")
+
+
+@says("Always predicting [[class]], the commonest class, would be right [[share]] times in 100.")
+def _commonest(known: Known, said: dict[str, Any]) -> bool:
+    known.seen["commonest"] = said
+    of = (known.table.y == said["class"]).sum() / known.labelled().sum()
+    return said["class"] == known.commonest and agrees(100 * of, said["v"], said["low"], said["high"], 0.1)
+
+
+def _beaten(known: Known) -> tuple[bool, bool]:
+    """Whether it is shown to be right less often, or more often, than the commonest class: by what was printed."""
+    one, other = known.seen["accuracy", None], known.seen["commonest"]
+    return read(one["high"]) < read(other["low"]), read(one["low"]) > read(other["high"])
+
+
+@says(
+    "So the model is right less often than always answering [[class]].",
+    "It is right less often than always predicting [[class]]: do not use it for decisions.",
+)
+def _below(known: Known, said: dict[str, Any]) -> bool:
+    right = known.figure("accuracy")
+    return (
+        said["class"] == known.commonest
+        and _beaten(known)[0]
+        and right is not None
+        and right < (known.table.y == known.commonest).sum() / known.labelled().sum()
+    )
+
+
+@says(
+    "As far as this measurement can tell, the model does not beat always answering [[class]] in accuracy.",
+    "It is not known to be better than always predicting [[class]]: do not use it for decisions.",
+    "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[share]]): weigh the classes or use the probabilities.",
+    "In accuracy it is not known to be better than always predicting [[class]]. Its probabilities do tell the classes apart (AUC [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
+    "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
+)
+def _not_above(known: Known, said: dict[str, Any]) -> bool:
+    return said["class"] == known.commonest and _beaten(known) != (False, True)
+
+
+@says(
+    "Where each class counts alike, it is right [[share]] times in 100 (balanced accuracy). Always answering [[class]] is right [[n]] times in 100 by that measure."
+)
+def _balanced(known: Known, said: dict[str, Any]) -> bool:
+    alike = 100 / len(known.case.classes)
+    return (
+        figure_agrees(known, said, "balanced accuracy")
+        and agrees(alike, said["n"], None, None)
+        and said["class"] == known.commonest
+    )
+
+
+@says(
+    "So its predictions are not shown to tell the classes apart better than guessing.",
+    "So its predictions are not shown to tell the classes apart better than guessing, though its probabilities do (AUC [[number]], [[number]] to [[number]]).",
+)
+def _guessing(known: Known, said: dict[str, Any]) -> bool:
+    return read(known.seen["balanced accuracy", None]["low"]) <= 100 / len(known.case.classes)
+
+
+@says("Of 100 alarms (predictions of [[class]]), [[share]] are right.")
+def _alarms(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, f"precision of {said['class']}")
+
+
+@says("Too few alarms (predictions of [[names]]) beside the noise to say how many are right.")
+def _no_alarms(known: Known, said: dict[str, Any]) -> bool:
+    return all(known.figure(f"precision of {name}") is None for name in _listed(said["names"]))
+
+
+@says("Of 100 records that are truly [[class]], it recognises [[share]].")
+def _recall(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, f"recall of {said['class']}")
+
+
+@says("Of 100 records of [[group]] that are truly [[class]], it recognises [[share]].")
+def _recall_of_group(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, f"recall of {said['class']}", said["group"])
+
+
+@says("Too few records of [[names]] (`g`) beside the noise to say how often it recognises [[class]] there.")
+def _unknown_there(known: Known, said: dict[str, Any]) -> bool:
+    return all(known.figure(f"recall of {said['class']}", group) is None for group in _listed(said["names"]))
+
+
+@says("Of 100 predictions for records of [[group]], [[share]] are right.")
+def _right_in_group(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, "accuracy", said["group"])
+
+
+@says("Too few records beside the noise to say how often it is right for [[names]] (`g`).")
+def _unknown_group(known: Known, said: dict[str, Any]) -> bool:
+    return all(known.figure("accuracy", group) is None for group in _listed(said["names"]))
+
+
+def _apart(known: Known, name: str, said: dict[str, Any]) -> bool:
+    known.seen.setdefault("apart", set()).add((name, said["one"], said["two"]))
+    one, two = (known.figure(name, said[of]) for of in ("one", "two"))
+    near = all(
+        x is not None and agrees(100 * x, said[v], None, None, 0.1) for x, v in ((one, "n"), (two, "m"))
+    )
+    return near and said["n"] != said["m"]
+
+
+_PARTS |= {"one": r'"(?P<one>[^"]*)"', "two": r'"(?P<two>[^"]*)"'}
+_END = "[[n]] in [[one]] and [[m]] in [[two]] (`g`): more apart than noise explains, if nothing else was compared."
+
+
+@says(f"Of 100 records, it is right for {_END}")
+def _right_apart(known: Known, said: dict[str, Any]) -> bool:
+    return _apart(known, "accuracy", said)
+
+
+@says(f"Of 100 records that are truly [[class]], it recognises {_END}")
+def _recall_apart(known: Known, said: dict[str, Any]) -> bool:
+    return _apart(known, f"recall of {said['class']}", said)
+
+
+@says(f"Of 100 records, it answers [[class]] for {_END}")
+def _answers_apart(known: Known, said: dict[str, Any]) -> bool:
+    return _apart(known, f"share predicted {said['class']}", said)
+
+
+def stand_out(known: Known) -> int:
+    """How many differences exclude 0 in the measurement."""
+    return sum(d["low"] > 0 or d["high"] < 0 for d in known.seen["differences"])
+
+
+@says(
+    *(
+        f"[[n]] {more}of the [[m]] differences between groups of `g` {verb} out of the noise, where one in twenty may by chance: all are in the measurement."
+        for more in ("more ", "")
+        for verb in ("stand", "stands")
+    )
+)
+def _more_apart(known: Known, said: dict[str, Any]) -> bool:
+    more = stand_out(known) - len(known.seen.get("apart", ()))
+    return read(said["n"]) == more and read(said["m"]) == len(known.seen["differences"])
+
+
+@says("No difference between the groups of `g` stands out of the noise.")
+def _none_apart(known: Known, said: dict[str, Any]) -> bool:
+    return stand_out(known) == 0
+
+
+@says('"other" are the records whose `g` is a value that the schema does not declare.')
+def _other(known: Known, said: dict[str, Any]) -> bool:
+    return True
+
+
+@says("Do not rely on it for records of [[group]]: it misses most that are truly [[class]].")
+def _missed(known: Known, said: dict[str, Any]) -> bool:
+    found = known.figure(f"recall of {said['class']}", said["group"])
+    return found is not None and found < 0.5
+
+
+@says("A class is recognised less often than two times in three: do not rely on the model for its records.")
+def _weak_recall(known: Known, said: dict[str, Any]) -> bool:
+    return any((known.figure(f"recall of {c}") or 0.0) < 2 / 3 for c in known.case.classes)
+
+
+@says(
+    'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes count alike, for 1 % of the budget of a training; [[any]]'
+)
+def _weigh(known: Known, said: dict[str, Any]) -> bool:
+    return _weak_recall(known, said) or _beaten(known) != (False, True)
+
+
+# ------------------------------------------------------------------------------------------ numbers
+
+
+def _error(known: Known, said: dict[str, Any], name: str) -> bool:
+    bound = said.get("n")
+    right = bound is None or abs(read(bound) - (known.error_bound or 0.0)) <= unit_of(bound)
+    return right and figure_agrees(known, said, name, said.get("group"), 1)
+
+
+_SHARE_OF = rf"(?P<v>{_NUMBER}) \((?P<low>{_NUMBER}) to (?P<high>{_NUMBER}); "
+_PARTS |= {"off": _SHARE_OF, "bound": rf"errors above (?P<bound>{_NUMBER}) count as (?P<same>{_NUMBER})"}
+
+
+def _cut(known: Known, said: dict[str, Any]) -> bool:
+    width = known.case.ends[1] - known.case.ends[0]
+    if said.get("bound") is None:
+        return known.error_bound == width
+    return said["bound"] == said["same"] and abs(read(said["bound"]) - (known.error_bound or 0.0)) <= unit_of(
+        said["bound"]
+    )
+
+
+@says(
+    *(
+        f"Predictions are off by [[off]]root mean squared error{cut}), measured on {rows}."
+        for rows in _ROWS
+        for cut in (", where [[bound]]", "")
+    )
+)
+def _off(known: Known, said: dict[str, Any]) -> bool:
+    return (
+        _where(known, said)
+        and _cut(known, said)
+        and figure_agrees(known, said, "root mean squared error", None, 1)
+    )
+
+
+@says(
+    "On average predictions are off by [[off]]mean absolute error, cut alike). That of the mean was not measured.",
+    "On average predictions are off by [[off]]mean absolute error, cut alike).",
+)
+def _off_on_average(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, "mean absolute error", None, 1)
+
+
+@says(
+    "Always predicting the mean would be off by [[share]] (root mean squared error, too, with errors cut alike)."
+)
+def _off_by_mean(known: Known, said: dict[str, Any]) -> bool:
+    e, r2 = known.figure("root mean squared error"), known.figure("R2")
+    assert e is not None and r2 is not None
+    known.seen["mean"] = read(said["v"])
+    return abs(read(said["v"]) / (e / (1 - r2) ** 0.5) - 1) < 0.02
+
+
+@says(
+    "The model is not shown to be better than the mean: the error of the mean is uncertain, too. R² [[share]] compares both, and its interval reaches 0."
+)
+def _not_better(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, "R2", None, 1) and read(said["low"]) <= 0 <= read(said["high"])
+
+
+@says("The model is worse than always predicting the mean: R² [[share]] is below 0.")
+def _worse(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, "R2", None, 1) and read(said["high"]) < 0
+
+
+@says(
+    "It beats the mean by cut errors. Whether it does so by whole errors was not measured.",
+    "Many errors may be cut. Measure it with a larger error bound, such as [[any]]",
+)
+def _beats_cut(known: Known, said: dict[str, Any]) -> bool:
+    return known.seen["mean"] > (known.error_bound or 0.0) / 2
+
+
+_FIRST = "Predictions for records of [[group]] are off by [[share]]"
+
+
+@says(
+    f"{_FIRST}, those for all records by {_NUMBER}".replace(
+        _NUMBER, "[[number]] ([[number]] to [[number]]): root mean squared error, where [[bound]]."
+    ),
+    f"{_FIRST}.",
+)
+def _off_in_group(known: Known, said: dict[str, Any]) -> bool:
+    return figure_agrees(known, said, "root mean squared error", said["group"], 1)
+
+
+@says("Too few records of [[names]] (`g`) beside the noise to say how far predictions are off there.")
+def _unknown_off(known: Known, said: dict[str, Any]) -> bool:
+    return all(known.figure("root mean squared error", group) is None for group in _listed(said["names"]))
+
+
+@says(
+    "For [[n]] more group of `g` they are off by less: all are in the measurement.",
+    "For [[n]] more groups of `g` they are off by less: all are in the measurement.",
+)
+def _less_off(known: Known, said: dict[str, Any]) -> bool:
+    return read(said["n"]) <= 1
+
+
+@says(
+    "Predictions for records of [[one]] are off by [[share]] more than those for [[two]] (`g`): more apart than noise explains, if nothing else was compared."
+)
+def _errors_apart(known: Known, said: dict[str, Any]) -> bool:
+    known.seen.setdefault("apart", set()).add((said["one"], said["two"]))
+    one, two = (known.figure("root mean squared error", said[of]) for of in ("one", "two"))
+    assert one is not None and two is not None
+    return agrees(one - two, said["v"], said["low"], said["high"], 0.01 * (known.error_bound or 0.0))
+
+
+@says(
+    "Predictions for records of [[names]] (`g`) are off by more than for all: decide whether they are near enough there."
+)
+def _worse_groups(known: Known, said: dict[str, Any]) -> bool:
+    whole = known.figure("root mean squared error") or 0.0
+    return all((known.figure("root mean squared error", g) or 0.0) > whole for g in _listed(said["names"]))
+
+
+@says(
+    "Do not use predictions in place of the mean before a measurement shows that they are better: [[any]]",
+    "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better.",
+)
+def _not_in_place(known: Known, said: dict[str, Any]) -> bool:
+    return read(known.seen["R2", None]["low"]) <= 0
+
+
+@says(
+    "The model answers one number for every row, [[share]], and so says nothing about the rows.",
+    "The model answers one number for every row, [[share]]: what it learned of the columns was no larger than the noise of training, so all slopes were drawn to 0. It is not better than the mean. Use more records, fewer columns or a larger ε.",
+)
+def _one_number(known: Known, said: dict[str, Any]) -> bool:
+    return {*(f"{x:.4g}" for x in known.said)} == {said["v"]}
+
+
+# ------------------------------------------------------------------------------------------ other lines
+
+
+@says("Of the [[n]] declared records, coins chose [[m]] to train on and [[v]] to measure on.")
+def _coins(known: Known, said: dict[str, Any]) -> bool:
+    whole, tested = len(known.case.table), len(known.table)
+    return (read(said["n"]), read(said["m"]), read(said["v"])) == (whole, whole - tested, tested)
+
+
+@says(
+    "[[key]]: share of rows: [[ends]]; nothing else can be said, because it has too few rows beside the noise"
+)
+def _nothing_else(known: Known, said: dict[str, Any]) -> bool:
+    return (
+        agrees(known.figure("share of rows", said["key"]), said["v"], said["low"], said["high"], 0.01)
+        and known.figure("share of rows", said["key"]) == 0
+    )
+
+
+@says("[[n]] more differences: --out has them all")
+def _more_lines(known: Known, said: dict[str, Any]) -> bool:
+    return read(said["n"]) == len(known.seen["differences"]) - 40
+
+
+@says(
+    "Each interval holds by itself; noise and sampling are standard deviations; [[bound]], those of the mean in R2, too",
+    "Each interval holds by itself; noise and sampling are standard deviations",
+)
+def _about_intervals(known: Known, said: dict[str, Any]) -> bool:
+    return known.error_bound is None or _cut(known, said)
+
+
+@says("WARNING: the model was trained on [[n]] declared records, and there are [[m]] test rows. [[any]]")
+def _as_many(known: Known, said: dict[str, Any]) -> bool:
+    return read(said["m"]) == len(known.table) >= read(said["n"]) == known.seen["trained on"]
+
+
+@says("[[any]], replace-one, n = [[n]] test rows[[any]]")
+def _test_rows(known: Known, said: dict[str, Any]) -> bool:
+    return read(said["n"]) == len(known.table)
+
+
+@says("[[kind]]: [[cells]]")
+def _cells(known: Known, said: dict[str, Any]) -> bool:
+    found = re.findall(rf"({_NUMBER}) of ({_NUMBER}) in '(\w+)' \(([^)]*)\)", said["cells"])
+    return bool(found) and all(
+        (read(n), read(m)) == known.read_as(said["kind"], column) for n, m, column, _ in found
+    )
+
+
+ABOUT_NO_ROW = (
+    "It predicts `y`[[any]] from 3 columns: x, g, h.",
+    "They are right at most [[any]]",
+    "Even someone who knows every other record and sees this model[[any]] They are right at most 100 times in 100.[[any]]",
+    "One row, one person: [[any]]",
+    "[[any]]no useful bound: ε is above 10 and rules out little of what can be learnt of a record",
+    "no useful bound at δ = [[number]], replace-one, n = [[any]]",
+    "to spend: no useful bound at δ = [[any]]",
+    "Suppose that someone knows all the data except [[any]] they guess right at most 100% of the time, instead of 50%.",
+    "a probability of [[any]]",
+    "Nothing in these numbers asks for a change. Measure the groups that it will be used for.",
+    "Before it is used for one of the groups, read that group's lines[[any]]: noise hides small groups first.",
+    "Do not publish it with this ε: no useful bound: [[any]]",
+    "Whether it serves some groups worse was not measured: [[any]]",
+)
+says(*ABOUT_NO_ROW)(lambda known, said: True)
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def table_lines(printed: list[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(title, heads, cells) of each line of each table that was printed."""
+    title, heads = "", []
+    for before, line in zip(["", *printed], printed):
+        if "┃" in line:
+            title, heads = before, [cell.strip() for cell in line.split("┃")]
+        elif "│" in line:
+            yield title, heads, [cell.strip() for cell in line.split("│")]
+
+
+_INTERVAL = re.compile(rf"({_NUMBER}) (?:\[|\(95 %: )({_NUMBER})(?:,| to) ({_NUMBER})[\])]")
+
+
+def interval(text: str) -> tuple[str, str, str] | None:
+    """(value, low, high); None where nothing can be said. AssertionError for any other text."""
+    if text in ("refused, too few rows beside the noise", "too few to say"):
+        return None
+    found = _INTERVAL.fullmatch(text)
+    assert found, f"no number with an interval: {text}"
+    return found[1], found[2], found[3]
+
+
+def told_agrees(exact: float | None, text: str) -> bool:
+    """Whether a line of a description or an answer is the exact number, up to the noise that its interval states."""
+    if (found := interval(text)) is None:
+        return exact is None
+    value, low, high = found
+    return exact is None or agrees(exact, value, low, high, (read(high) - read(low)) / 1.96)
+
+
+def quantile_agrees(there: Any, level: float, text: str) -> bool:
+    """The same of a quantile, up to three ranks and the grid on which it is chosen: numbers between bounds of 0 and 100."""
+    if (found := interval(text)) is None:
+        return len(there) < 30
+    value, low, high = map(read, found)
+    ranks, step = 3 / len(there), max(0.1, unit_of(found[0]))
+    return (
+        (there <= value + step).mean() >= level - ranks
+        and (there < value - step).mean() <= level + ranks
+        and (there <= high + step).mean() >= level - ranks
+        and (there < low - step).mean() <= level + ranks
+    )

@@ -1,0 +1,287 @@
+"""What the commands print about tables is true of them: each number, and each sentence, against the raw rows.
+
+A very large ε leaves hardly any noise, so what is printed is the exact number, up to its last digit.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from every_sentence import (
+    agrees,
+    check_lines,
+    check_sentence,
+    interval,
+    quantile_agrees,
+    table_lines,
+    told_agrees,
+)
+from known_rows import Case, Known, cases, numbers
+
+from prepriv.cli import run
+from prepriv.commands import printing
+from prepriv.description.estimates import Estimate
+from prepriv.evaluation import holdout
+
+EPSILON = "1000000"
+CASES = {case.name: case for case in cases()}
+TITLES = ("How good it is", "For whom it fails", "What to do about it")
+
+
+@pytest.fixture
+def wide(tmp_path, monkeypatch):
+    """A screen without line breaks, coins that are known, and a folder."""
+    plain = printing.PlainConsole
+    monkeypatch.setattr(printing, "PlainConsole", lambda width=None: plain(width=4000))
+    monkeypatch.setattr(printing.console, "_width", 4000)
+    monkeypatch.setattr(holdout, "record_coins", lambda n, share, session: coins(n))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def coins(n: int) -> np.ndarray:
+    """Which records are set aside."""
+    return np.random.default_rng(5).random(n) < 0.5
+
+
+def printed(capsys, *command: str) -> list[str]:
+    """The lines that a command prints."""
+    assert run([*command]) == 0, capsys.readouterr().err
+    told = capsys.readouterr()
+    print(told.err, file=sys.stderr)  # for who reads it after this
+    return [line.rstrip() for line in told.out.splitlines()]
+
+
+def predicted(case: Case, table: pd.DataFrame, capsys) -> tuple[object, object]:
+    """What the model says about each row, and the chances of the classes: as `prepriv predict` writes them."""
+    table.drop(columns="y").to_csv("new.csv", index=False)
+    told = printed(
+        capsys, "predict", "run", "new.csv", "--out", "p.csv", *(["--proba"] if case.classes else [])
+    )
+    found = pd.read_csv("p.csv", dtype=str, keep_default_na=False)
+    if not case.classes:
+        return found.prediction.to_numpy(float), None
+    return found.prediction.to_numpy(), found[[f"p({c})" for c in case.classes]].to_numpy(
+        float
+    ) if told else None
+
+
+def measured_rows(case: Case, table: pd.DataFrame, made: dict, capsys) -> Known:
+    """The rows that a measurement is about."""
+    said, chances = predicted(case, table, capsys)
+    known = Known(case, table.reset_index(drop=True), said, chances, made["plan"].get("error_bound"))
+    groups = [(None, made["figures"]), *((g["group"], g["figures"]) for g in made["groups"])]
+    known.seen["noise"] = {(g, f["name"]): f["noise"] or 0.0 for g, figures in groups for f in figures}
+    known.seen["differences"] = [d for d in made["differences"] if d["low"] is not None]
+    check_lines(capsys.readouterr().err.splitlines(), known)  # how `predict` read the cells
+    return known
+
+
+def check_tables(lines: list[str], known: Known) -> None:
+    """Each cell of the tables of a measurement."""
+    told = 0
+    for title, heads, cells in table_lines(lines):
+        name, *rest = cells
+        if title == "Measured":
+            value, ends = rest[0], rest[1].split(" to ")
+            exact = known.figure(name)
+            assert value == "refused" or agrees(
+                exact, value, ends[0], ends[1], known.seen["noise"][None, name]
+            ), cells
+        elif title.startswith("Groups of g"):
+            for group, cell in zip(heads[1:], rest):
+                exact, found = known.figure(name, group), interval(cell)
+                if found is None:
+                    assert exact is None or name == "R2" or known.group(group).sum() <= 5, (
+                        known.case.name,
+                        group,
+                        name,
+                        exact,
+                    )
+                else:
+                    assert agrees(exact, *found, known.seen["noise"][group, name]), (name, group, cell, exact)
+        elif title == "Differences":
+            what, one, two = re.fullmatch(r"(.*), (\w+) less (\w+)", name).groups()
+            a, b = known.figure(what, one), known.figure(what, two)
+            noise = np.hypot(*(known.seen["noise"][g, what] for g in (one, two)))
+            assert a is None or b is None or agrees(a - b, *interval(rest[0]), noise), (cells, a - b)
+        elif title == "Thresholds":
+            above = float(cells[0])
+            of = re.match(r"probability of (.*) above", heads[0])[1]
+            own, k = known.labelled(), known.case.classes.index(of)
+            yes, truly = known.chances[own, k] >= above, (known.table.y == of).to_numpy()[own]
+            for exact, cell in ((yes[truly].mean(), cells[2]), (truly[yes].mean(), cells[3])):
+                assert agrees(exact, *interval(cell), 0.01), (cells, exact)
+            assert abs(float(cells[1]) / ((1 - above) / above) - 1) < 0.01
+        else:
+            assert title == "What was paid for what", title
+            continue
+        told += 1
+    assert told >= 3
+
+
+def text_of(page: Path) -> list[str]:
+    """The lines of a page, without its marks."""
+    text = re.sub(r"</?code>", "`", page.read_text())
+    return [line.strip() for line in html.unescape(re.sub(r"<[^>]*>", "\n", text)).splitlines()]
+
+
+def sentences(made: dict) -> list[str]:
+    """Of the parts of a report that are about rows."""
+    return [s for part in made["summary"]["parts"] if part["title"] in TITLES for s in part["sentences"]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_training_says_about_the_rows_that_it_set_aside(name, wide, capsys):
+    case = CASES[name]
+    (wide / "s.yaml").write_text(case.schema)
+    case.table.to_csv("t.csv", index=False)
+    lines = printed(
+        capsys, "train", "t.csv", "--schema", "s.yaml", "--epsilon", EPSILON, "--holdout", "0.5", "--by", "g"
+    )
+    report = json.loads((wide / "run" / "report.json").read_text())
+    aside = coins(len(case.table))
+    known = measured_rows(case, case.table[aside], report["measured_in_private"], capsys)
+    said = sentences(report)
+    page = text_of(wide / "run" / "report.html")
+    for sentence in said:
+        assert f"  {sentence}" in lines and sentence in page, sentence
+        check_sentence(sentence, known)
+    check_tables(lines, known)
+    check_lines(lines, known)
+
+
+@pytest.mark.parametrize("name", ["gaps", "odd names", "numbers with gaps"])
+def test_what_an_evaluation_says_about_the_rows_of_its_file(name, wide, capsys):
+    case = CASES[name]
+    (wide / "s.yaml").write_text(case.schema.replace(f"rows: {len(case.table)}", "rows: 450"))
+    case.table[:450].to_csv("t.csv", index=False)
+    case.table[450:].to_csv("u.csv", index=False)
+    assert run(["train", "t.csv", "--schema", "s.yaml", "--epsilon", EPSILON]) == 0
+    capsys.readouterr()
+    lines = printed(capsys, "evaluate", "run", "u.csv", "--epsilon", EPSILON, "--by", "g", "--out", "e.json")
+    known = measured_rows(case, case.table[450:], json.loads((wide / "e.json").read_text()), capsys)
+    known.seen["trained on"] = 450
+    check_lines(lines, known)
+    check_tables(lines, known)
+    assert any(" are right, measured on " in line or "Predictions are off by" in line for line in lines)
+
+
+def described(case: Case, known: Known, column: str, what: str, group: str | None, text: str) -> bool:
+    """Whether a line of a description is true."""
+    own = known.group(group)
+    if what.startswith("quantile "):
+        return quantile_agrees(known.cut(column, own), float(what.split()[1]), text)
+    return told_agrees(known.told(what, column, own), text)
+
+
+@pytest.mark.parametrize("name", ["gaps", "one tiny group", "truth values", "log"])
+def test_what_a_description_says(name, wide, capsys):
+    case = CASES[name]
+    (wide / "s.yaml").write_text(case.schema)
+    case.table.to_csv("t.csv", index=False)
+    known, told = Known(case, case.table), 0
+    for more in ([], ["--by", "g"]):
+        lines = printed(capsys, "describe", "t.csv", "--schema", "s.yaml", "--epsilon", EPSILON, *more)
+        check_lines(lines, known)
+        for title, _, (what, *rest) in table_lines(lines):
+            of_group = re.fullmatch(r"g = (\w+): (.*) rows", title)
+            if title.startswith("Each with the 95 %"):
+                assert described(case, known, what, rest[0], None, rest[1]), (what, rest)
+            elif of_group:
+                assert told_agrees(known.count(known.group(of_group[1])), of_group[2]), title
+                assert described(case, known, what, rest[0], of_group[1], rest[1]), (title, what, rest)
+            elif title == "Differences":
+                found = re.fullmatch(
+                    r"(share missing|mean|deviation|share) of (\w+)(?: = (.*))?, (\w+) less (\w+)", what
+                )
+                if found:
+                    figure, column, cell, *pair = found.groups()
+                    one, two = (known.told(cell or figure, column, known.group(g)) for g in pair)
+                    if cell is not None:
+                        one, two = (x / max(known.group(g).sum(), 1) for x, g in zip((one, two), pair))
+                    assert told_agrees(one - two, rest[0]), (what, rest, one - two)
+                else:
+                    assert what.startswith("quantile "), what
+            else:
+                assert title.startswith("Numbers are cut"), title
+            told += 1
+    assert told > 40
+
+
+ASKED = (
+    *("count by g", "share(g)", "share(h) by g", "crosstab(g, h)", "histogram(h) by g", "mean(x)", "sum(x)", "variance(x)"),
+    *("deviation(x) by g", "mean(x) by g", "sum(x) by h", "missing(x)", "missing(x) by g", "median(x)", "histogram(x, 5)"),
+)  # fmt: skip
+
+
+def answer_is_true(known: Known, question: str, what: str, text: str) -> bool:
+    """Whether one number of an answer is the exact one."""
+    kind, column, _, by = re.fullmatch(r"(\w+)(?:\((\w+)(?:, (\w+))?\))?(?: by (\w+))?", question).groups()
+    other = _
+    first, second = (what.split(", ") + [""])[:2]
+    every = np.ones(len(known.table), bool)
+    if kind == "crosstab":
+        return told_agrees(known.count(every, **{column: first, other: second}), text)
+    if kind == "histogram" and column == "x":
+        low, high = map(float, what.split(" to "))
+        there = known.cut("x", every)
+        return told_agrees(((there >= low) & ((there < high) | (high == 100) & (there == 100))).sum(), text)
+    own = every if by is None else known.where(by, first)
+    if kind == "count":
+        return told_agrees(own.sum(), text)
+    if kind in ("share", "histogram"):
+        found = known.count(own, **{column: first if by is None else second})
+        return told_agrees((found / own.sum() if own.any() else None) if kind == "share" else found, text)
+    if kind == "median":
+        return quantile_agrees(known.cut(column, own), 0.5, text)
+    of_missing = float(np.isnan(numbers(known.table[column]))[own].mean()) if own.any() else None
+    return told_agrees(of_missing if kind == "missing" else known.told(kind, column, own), text)
+
+
+@pytest.mark.parametrize("name", ["gaps", "one tiny group"])
+def test_what_an_answer_says(name, wide, capsys):
+    case = CASES[name]
+    (wide / "s.yaml").write_text(case.schema)
+    case.table.to_csv("t.csv", index=False)
+    known, told = Known(case, case.table), 0
+    lines = printed(
+        capsys, "ask", "t.csv", *ASKED, "--schema", "s.yaml", "--epsilon", EPSILON, "--out", "a.json"
+    )
+    check_lines(lines, known)
+    saved = json.loads((wide / "a.json").read_text())["answers"]
+    assert [*saved] == [*ASKED]
+    for title, _, (question, what, *rest) in table_lines(lines):
+        if not title.startswith("Each with the 95 %"):
+            assert title.startswith(("Numbers are cut", "What is released")), title
+            continue
+        empty = re.fullmatch(r"not shown to be above 0 \(95 %: each at most (.*)\)", rest[0])
+        for cell in [] if empty or rest[0] == "too few to say" else [what]:
+            assert answer_is_true(known, question, cell, rest[0]), (question, what, rest)
+            found = saved[question]
+            for part in filter(None, cell.split(", ") if question != "histogram(x, 5)" else []):
+                found = found[part]
+            assert "value" not in found or str(Estimate(**found)) == rest[0], (found, rest)
+        told += 1
+    assert told > 40
+    for question, found in saved.items():  # all that the screen leaves out
+        for cell, e in [] if "edges" in found else cells_of(found):
+            text = "too few to say" if e["value"] is None else str(Estimate(**e))
+            assert answer_is_true(known, question, cell, text), (question, cell, text)
+
+
+def cells_of(found: dict, *names: str) -> Iterator[tuple[str, dict]]:
+    """(cell, number) of an answer as it is saved."""
+    if "value" in found:
+        yield ", ".join(names), found
+    else:
+        for name, inner in found.items():
+            yield from cells_of(inner, *names, name)
