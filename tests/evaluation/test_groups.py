@@ -30,7 +30,7 @@ from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.advice import to_do
-from prepriv.release.quality import Quality
+from prepriv.release.quality import GroupError, Quality, Share
 from prepriv.tables.encoding import encode, encode_labels, encode_targets
 
 BOTH = prepriv.domain.ADJACENCIES
@@ -420,3 +420,54 @@ def test_what_would_tell_more_of_r2_is_what_has_less_noise():
     most = width(by="grade", error_bound=20)
     assert width(error_bound=20) < 0.8 * most and width(by="grade", error_bound=10) < 0.8 * most
     assert width(by="grade", error_bound=20, measures="r2") < most
+
+
+def test_a_value_at_the_end_of_its_scale_is_told_by_the_other_end():
+    """ "Off by 0.0 (0.0 to 14.3)" was read as a model without errors."""
+    assert (
+        str(Share("a", 0.0, 0.0, 0.22)) == "at most 22" and str(Share("a", 1.0, 0.78, 1.0)) == "at least 78"
+    )
+    assert str(Share("a", 0.1, 0.0, 0.22)) == "10 (0 to 22)" and str(Share("a", 1.0)) == "100.0"
+    made = Quality(
+        "9 rows",
+        of_number=True,
+        error=0.0,
+        error_ends=(0.0, 14.3),
+        absolute=(0.0, 0.0, 2.0),
+        by="sex",
+        group_errors=(GroupError("f", 0.0, 0.0, 9.0),),
+        measures=("absolute_error", "squared_error"),
+    )
+    told = " ".join([*made.good(), *made.fails()])
+    assert "off by at most 14.3 (root" in told and "off by at most 2.0 (mean absolute error)" in told
+    assert 'of "f" (`sex`) are off by at most 9.0, those for all records by at most 14.3' in told
+
+
+def test_a_number_of_all_records_beyond_those_of_all_groups_is_explained():
+    """An analyst saw a recall of 20 for all, and of 30 and 40 for the two groups."""
+
+    def told(whole):
+        groups = (Share("f", 0.3, 0.2, 0.4), Share("m", 0.4, 0.3, 0.5), Share("other"))
+        made = Quality(
+            "", Share("right", 0.8, 0.7, 0.9), recalls=(Share("ill", whole, 0.1, 0.5),), by="sex",
+            groups=(Share("f", 0.7, 0.6, 0.8), Share("m", 0.9, 0.8, 1.0)), group_recalls=(("ill", groups),),
+        )  # fmt: skip
+        return " ".join(made.fails())
+
+    assert told(0.2).count("need not lie between") == 1 and "need not lie" not in told(0.35)
+
+
+def test_a_class_that_is_rarely_found_is_named_with_its_recall():
+    def advised(*recall, weighed=True):
+        made = Quality("", Share("right", 0.9, 0.8, 0.95), recalls=(Share("ill", *recall), Share("well", 1, 1, 1)))  # fmt: skip
+        return " ".join(to_do(made, weighed=weighed, weak=False))
+
+    for weighed in (False, True):
+        named = 'to find "ill": of 100 records that are truly "ill" it recognises 23 (15 to 34).'
+        assert named in advised(0.23, 0.15, 0.34, weighed=weighed)
+        assert "to find" not in advised(0.4, 0.2, 0.6, weighed=weighed)
+
+
+def test_where_errors_are_cut_is_told_where_r2_alone_was_asked():
+    made = Quality("", of_number=True, r2=0.3, r2_ends=(0.1, 0.5), error_bound=22.25, measures=("r2",))
+    assert "Errors above 22.25 count as 22.25, those of the mean, too." in [*made.good()]

@@ -156,6 +156,9 @@ def to_do(
     if found.unknown:
         classes = ", ".join(in_quotes(Share(name)) for name in found.unknown[:_MOST])
         yield f"Do not rely on the model to recognise {classes} before that is measured: there were too few records beside the noise."
+    for share in found.rarely_found[:_MOST]:
+        seen = f"of 100 records that are truly {in_quotes(share)} it recognises {share}"
+        yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
     for name, group in found.missed_in_groups[:_MOST]:
         yield f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`): it misses most that are truly {in_quotes(Share(name))}."
     if found.worse_groups:

@@ -5,12 +5,12 @@ Every number is one that was released, or of a table that was declared public.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from prepriv._text import printable
-from prepriv.columns import OTHER
+from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone
 
 _MOST = 5  # classes, or groups, that are named: the lowest
@@ -35,6 +35,8 @@ class Share:
     >>> from prepriv.release.quality import Share
     >>> print(Share("ill", 0.844, 0.80, 0.88))
     84 (80 to 88)
+    >>> print(Share("ill", 0.0, 0.0, 0.22))  # where noise alone can take the value, its end of the interval says nothing
+    at most 22
     """
 
     name: str
@@ -48,7 +50,9 @@ class Share:
         if self.low is None or self.high is None or self.low == self.high:
             return f"{100 * self.value:.1f}"
         value, low, high = measured(self.value, self.low, self.high, digits=1, shift=2)
-        return f"{value} ({low} to {high})"
+        if self.value == self.low == 0.0:
+            return f"at most {high}"
+        return f"at least {low}" if self.value == self.high == 1.0 else f"{value} ({low} to {high})"
 
     @property
     def floor(self) -> float:
@@ -72,6 +76,8 @@ class GroupError:
     >>> from prepriv.release.quality import GroupError
     >>> print(GroupError("E", 10.63, 9.1, 12.04))
     10.6 (9.1 to 12.1)
+    >>> print(GroupError("E", 0.0, 0.0, 14.3))
+    at most 14.3
     """
 
     name: str
@@ -83,7 +89,7 @@ class GroupError:
         if self.value is None or self.low is None or self.high is None:
             return "unknown"
         value, low, high = measured(self.value, self.low, self.high)
-        return f"{value} ({low} to {high})"
+        return f"at most {high}" if self.value == self.low == 0.0 else f"{value} ({low} to {high})"
 
 
 @dataclass(frozen=True)
@@ -215,6 +221,13 @@ class Quality:
         return tuple(s for s in self.recalls if s.value is not None and s.value < RARELY_SEEN)
 
     @property
+    def rarely_found(self) -> tuple[Share, ...]:
+        """Classes of which it is shown that most rows are not recognised: the whole interval says so."""
+        return tuple(
+            s for s in self.missed if (s.high if s.high is not None else s.value or 0.0) < RARELY_SEEN
+        )
+
+    @property
     def often_cut(self) -> bool:
         """Whether many errors of the mean may be cut: then a constant that is not the mean can seem better than it, too."""
         return (
@@ -304,16 +317,19 @@ class Quality:
             if self.error_ends is not None:
                 off, low, high = measured(self.error, *self.error_ends)
                 ends = f"{low} to {high}; "
+                if self.error == self.error_ends[0] == 0.0:
+                    off, ends = f"at most {high}", ""
             yield f"Predictions are off by {off} ({ends}root mean squared error{self._cut}), measured on {self.where}."
         if self.mean_error is not None:
             alike = ", with errors cut alike" if self.error_bound is not None else ""
             yield f"Always predicting the mean would be off by {measured_alone(self.mean_error)} (root mean squared error, too{alike})."
         if self.absolute is not None:
             value, low, high = measured(*self.absolute)
+            off = f"at most {high} (" if self.absolute[:2] == (0.0, 0.0) else f"{value} ({low} to {high}; "
             where = "" if self.error is not None else f", measured on {self.where}"
             cut = ", cut alike" if self._cut and self.error is not None else self._cut
             alone = "" if self.mean_error is None else ". That of the mean was not measured"
-            yield f"On average predictions are off by {value} ({low} to {high}; mean absolute error{cut}){where}{alone}."
+            yield f"On average predictions are off by {off}mean absolute error{cut}){where}{alone}."
         if self.mean_error is None and self.compared and self.error_bound is not None:
             yield "Errors of the mean are cut alike."
 
@@ -337,6 +353,9 @@ class Quality:
             )
             if self.r2_ends is not None:
                 yield from self._beside_the_mean()
+            if self.error_bound is not None and "r2" in self.measures:
+                most = measured_alone(self.error_bound, 4)
+                yield f"Errors above {most} count as {most}, those of the mean, too."
             return
         if self.of_number:
             yield from self._off()
@@ -423,6 +442,12 @@ class Quality:
                 yield f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
         for share in lowest(self.groups):
             yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right."
+        recalls = {share.name: share for share in self.recalls}
+        pairs = [(recalls[name], shares) for name, shares in self.group_recalls if name in recalls]
+        if self.right is not None:
+            pairs.append((self.right, self.groups))
+        if any(_outside(whole.value, [s.value for s in shares]) for whole, shares in pairs):
+            yield _NOT_BETWEEN
         yield from self.between
         if few := tuple(s.name for s in self.groups if s.value is None and s.name not in told):
             yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
@@ -445,6 +470,8 @@ class Quality:
             beside = "" if place or whole is None else f", those for all records by {whole}"
             end = "" if place else f": {named}{self._cut}"
             yield f"Predictions for records of {in_quotes(one)} (`{self.by}`) are off by {one}{beside}{end}."
+        if whole is not None and _outside(whole.value, [one.value for one in self.group_errors]):
+            yield _NOT_BETWEEN
         if (more := sum(one.value is not None for one in self.group_errors) - _MOST) > 0:
             yield f"For {more} more group{'s' if more > 1 else ''} of `{self.by}` they are off by less: all are in the measurement."
         if few := tuple(one.name for one in self.group_errors if one.value is None):
@@ -492,6 +519,18 @@ class Quality:
 
 
 _GROUPS = "Whether it serves some groups worse was not measured: `--by COLUMN` (`by=` in Python) does."
+
+
+_NOT_BETWEEN = (
+    f'What all records say need not lie between what the groups say: it is from the sum of the noisy counts of all groups, "{OTHER}" and '
+    f'"{MISSING}" included.'
+)
+
+
+def _outside(whole: float | None, groups: Sequence[float | None]) -> bool:
+    """Whether a number of all records lies outside the range of those of the groups that have one."""
+    known = [value for value in groups if value is not None]
+    return whole is not None and len(known) > 1 and not min(known) <= whole <= max(known)
 
 
 def _option(measure: str) -> str:
