@@ -16,6 +16,7 @@ from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.draft import (
+    _moved_outward,
     draft_in_private,
     frame_of,
     plan_draft,
@@ -457,8 +458,34 @@ def test_years_are_bounded_by_years():
     rng, n = np.random.default_rng(1), 7874
     table = pd.DataFrame({f"c{i}": rng.normal(50, 15, n).round(1) for i in range(7)})
     table = table.assign(year=rng.integers(1995, 2004, n), y=rng.integers(0, 2, n))
-    for epsilon, aims in ((0.2, True), (1.0, False)):
+    for epsilon, aims in ((0.2, True), (2.0, False)):
         domain = prepriv.Domain.draft(table, label="y", epsilon=epsilon, n=n, classes=["0", "1"])
         year = domain.columns["year"]
         assert 1990 < year.low < 1999 < year.high < 2010
         assert any("LOOK AT 'year'" in line for line in domain.drafts[0].told) == aims
+
+
+def test_bounds_of_one_size_keep_their_cells_and_no_side_is_claimed():
+    """Of days from 8302 to 11503 a draft at ε = 0.3 kept 10000 to 11200, which cut 39 % of the cells, and said "may be much too wide"."""
+    rng, n = np.random.default_rng(3), 2843
+    days = np.clip(11600 - rng.gamma(2.6, 400, n), 8302, 11503).round()
+    table = pd.DataFrame({f"c{i}": rng.integers(0, 2, n) for i in range(4)}).assign(
+        diag=days, y=rng.integers(0, 2, n)
+    )
+    cut, said = [], []
+    for _ in range(9):
+        domain = prepriv.Domain.draft(table, label="y", epsilon=0.3, n=n, classes=["0", "1"])
+        diag = domain.columns["diag"]
+        cut.append(float(np.mean((days < diag.low) | (days > diag.high))))
+        said += [line for line in domain.drafts[0].told if "LOOK AT 'diag'" in line]
+    assert np.median(cut) < 0.1  # 0.35 as they were found
+    assert len(said) == 9
+    assert all("too narrow or too wide" in line and "records (20 %) beyond each" in line for line in said)
+
+
+def test_quantiles_are_moved_as_for_a_bell_curve_and_stay_in_the_range():
+    z = 0.841621  # of a bell curve, a fifth lies beyond
+    assert _moved_outward((-z, z), (-9.0, 9.0), 0.2) == pytest.approx((-1.96, 1.96), abs=1e-4)
+    assert _moved_outward((-1.0, 1.0), (-1.2, 9.0), 0.2) == pytest.approx((-1.2, 2.329), abs=1e-3)
+    for few in (0.0, 0.02):  # they are far enough out
+        assert _moved_outward((-1.0, 1.0), (-9.0, 9.0), few) == pytest.approx((-1.0, 1.0), abs=1e-9)

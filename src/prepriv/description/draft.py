@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from prepriv._arguments import LARGEST, LEAST, integer, shown
 from prepriv._arrays import Floats
@@ -63,6 +63,7 @@ _MOST_OF_ONE_SIZE, _BEYOND_ONE_SIZE = (
     0.2,
     11,
 )  # the same of numbers of one size: a bound that is a guess would be wider by far
+_ENDS = 1.96  # deviations from the middle: where bounds of numbers of one size end, if they lie as a bell curve does
 _TEXTS, _MANY_TEXTS = (
     4.0,
     0.02,
@@ -110,6 +111,7 @@ class DraftPlan:
     def needs(self) -> DraftNeeds:
         """How many records this draft needs to see what: known before one is read."""
         told = {"first_round": AGAIN, "beyond": BEYOND, "most": MOST_BEYOND, "points": POINTS}
+        told |= {"beyond_one_size": _BEYOND_ONE_SIZE, "most_of_one_size": _MOST_OF_ONE_SIZE}
         return needs_of(self.look, seen=self.seen, **told)  # type: ignore[arg-type]
 
     def said(self) -> list[str]:
@@ -624,11 +626,9 @@ class _Drafting:
             if len(used) < least:
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
-        most = round((_MOST_OF_ONE_SIZE if _one_size(coarse) else MOST_BEYOND) * read)
-        low, high = _bounds(second, coarse, values[~np.isnan(values)], most, what, session)
+        low, high, narrow = _bounds(second, coarse, values[~np.isnan(values)], read, what, session)
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
-        narrow = "" if way in bounds else _inside_one_size(second, coarse, most, read)
         deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
         texts = (
             f"about {round(noisy[TEXT]):,} cells are texts and count as gaps: if its values are categories, declare it as categorical"
@@ -695,26 +695,32 @@ def _bounds(
     part: LookPart,
     coarse: tuple[float, float],
     values: NDArray[np.float64],
-    most: int,
+    read: float,
     what: str,
     session: Session,
-) -> tuple[float, float]:
-    """Private quantiles near both ends of the coarse range, rounded outward; an end at zero is kept and costs nothing.
+) -> tuple[float, float, str]:
+    """Private quantiles near both ends of the coarse range, rounded outward, and what a reader has to know of them; an end at zero is
+    kept and costs nothing. read: about how many numbers there are.
 
     Where they are few grid points apart, as years are in 1024..2048, once more between them, or around the point on which
-    both fall.
+    both fall. Those of numbers of one size lie further inside, and are moved outward again (`_moved_outward`).
     """
     if coarse[1] <= coarse[0]:
-        return rounded_outward(*coarse)
-    name = f"bound of {what}"
-    mu = part.mu * math.sqrt(1 - AGAIN)
-    low, high = _narrowed(mu, coarse, values, most, name, session)
+        return *rounded_outward(*coarse), ""
+    one_size = _one_size(coarse)
+    most = round((_MOST_OF_ONE_SIZE if one_size else MOST_BEYOND) * read)
+    name, mu = f"bound of {what}", part.mu * math.sqrt(1 - AGAIN)
+    low, high, aimed = _narrowed(mu, coarse, values, most, name, session)
     step = (coarse[1] - coarse[0]) / (POINTS - 1)
     if high - low < _FEW * step:
         if high <= low:
             low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
-        low, high = _narrowed(part.mu * math.sqrt(AGAIN), (low, high), values, most, f"{name} again", session)
-    return rounded_outward(low, high)
+        again = part.mu * math.sqrt(AGAIN)
+        low, high, aimed = _narrowed(again, (low, high), values, most, f"{name} again", session)
+    if not one_size:
+        return *rounded_outward(low, high), ""
+    low, high = _moved_outward((low, high), coarse, aimed / read)
+    return *rounded_outward(low, high), _inside_one_size(mu, coarse, aimed, most, read)
 
 
 def _one_size(coarse: tuple[float, float]) -> bool:
@@ -723,21 +729,36 @@ def _one_size(coarse: tuple[float, float]) -> bool:
     return coarse[0] * coarse[1] > 0 and largest <= 2 * least
 
 
-def _inside_one_size(part: LookPart, coarse: tuple[float, float], most: int, read: float) -> str:
-    """What a reader has to know of the bounds of numbers of one size: how many records lie beyond them, or that they are a guess. It
-    follows from the price and from what was released."""
-    if not _one_size(coarse):
+def _moved_outward(
+    found: tuple[float, float], coarse: tuple[float, float], beyond: float
+) -> tuple[float, float]:
+    """Two quantiles with this part of the numbers beyond each, moved away from their middle to where numbers of a bell curve have
+    a fortieth beyond each, inside the coarse range. It follows from what was released."""
+    factor = _ENDS / -ndtri(min(max(beyond, 1 - float(ndtr(_ENDS))), _MOST_OF_ONE_SIZE))
+    more = (factor - 1) * (found[1] - found[0]) / 2
+    return max(found[0] - more, coarse[0]), min(found[1] + more, coarse[1])
+
+
+def _inside_one_size(mu: float, coarse: tuple[float, float], aimed: int, most: int, read: float) -> str:
+    """What a reader has to know of the bounds of numbers of one size: that the spread of numbers beyond the quantiles was not seen, and
+    whether a quantile may be anywhere. Nothing where few lie beyond them. mu: of the first pair of quantiles; most: as many records may
+    lie beyond one."""
+    if aimed <= MOST_BEYOND * read:
         return ""
-    share = part.mu * math.sqrt((1 - AGAIN) / 2) * FAR_DOWN
-    near, far = sorted(map(abs, coarse))
-    epsilon = QuantileRelease.of_gdp(share, Grid(near, far, POINTS)).mechanism.epsilon
-    if POINTS * math.exp(-epsilon * most / 2) > _SELDOM:
-        said = "its bounds are a guess and may be much too wide"
-    elif (aimed := min(most, round(_BEYOND_ONE_SIZE * 2 / epsilon))) > MOST_BEYOND * read:
-        said = f"about {aimed:,} records are aimed at beyond each bound"
-    else:
-        return ""
-    return f"{said}: declare the bounds if you know them, as of years, or draft fewer columns"
+    release = _end(mu, coarse, +1, 2)
+    anywhere = POINTS * math.exp(-release.mechanism.epsilon * most / 2) > _SELDOM
+    far = f", and noise may put either anywhere from {coarse[0]:g} to {coarse[1]:g}" if anywhere else ""
+    return (
+        f"its bounds are an estimate, and may be too narrow or too wide. They were moved outward, as for a bell curve, from noisy quantiles "
+        f"that are aimed at {aimed:,} records ({100 * aimed / read:.0f} %) beyond each{far}. Declare the bounds if you know them, as of years, or "
+        "draft fewer columns"
+    )
+
+
+def _end(mu: float, coarse: tuple[float, float], sign: int, ends: int) -> QuantileRelease:
+    """The choice of one bound of so many, mu-GDP together; of the upper one for a sign above 0."""
+    near, far = sorted(sign * end for end in coarse)
+    return QuantileRelease.of_gdp(mu / math.sqrt(ends) * FAR_DOWN, Grid(near, far, POINTS))
 
 
 def _narrowed(
@@ -747,18 +768,17 @@ def _narrowed(
     most: int,
     name: str,
     session: Session,
-) -> tuple[float, float]:
-    """A private quantile near each end of the range that is not zero, mu-GDP together."""
+) -> tuple[float, float, int]:
+    """A private quantile near each end of the range that is not zero, mu-GDP together, and beyond how many records each is aimed."""
     open_ends = [sign for sign, end in zip((-1, 1), coarse) if end != 0]
-    found = dict(zip((-1, 1), coarse))
+    found, above = dict(zip((-1, 1), coarse)), most
     for sign in open_ends:
-        near, far = sorted(sign * end for end in coarse)
-        release = QuantileRelease.of_gdp(mu / math.sqrt(len(open_ends)) * FAR_DOWN, Grid(near, far, POINTS))
+        release = _end(mu, coarse, sign, len(open_ends))
         beyond = _BEYOND_ONE_SIZE if _one_size(coarse) else BEYOND
         above = min(most, round(beyond * 2 / release.mechanism.epsilon))
         chosen = release.release(sign * values, name=name, above=above, session=session)
-        found[sign] = sign * min(chosen + release.grid.step, far)
-    return min(found[-1], found[1]), max(found[-1], found[1])
+        found[sign] = sign * min(chosen + release.grid.step, release.grid.upper)
+    return min(found[-1], found[1]), max(found[-1], found[1]), above
 
 
 def rounded_outward(low: float, high: float) -> tuple[float, float]:

@@ -24,7 +24,8 @@ class DraftNeeds:
     """How many records a draft needs to see each thing, 95 times in 100.
 
     epsilon: of the draft. a_class, a_category: records with one value; a_class is None where the classes are declared. numbers: records with a number of one sign and power of two.
-    beyond: how many records a drafted bound is aimed to leave outside, where the whole range is seen.
+    beyond: how many records a drafted bound is aimed to leave outside, where the whole range is seen; beyond_one_size: how many lie
+    beyond a quantile from which a bound of numbers of one power of two is estimated.
     """
 
     epsilon: float
@@ -32,34 +33,49 @@ class DraftNeeds:
     a_category: int
     numbers: int
     beyond: int
+    beyond_one_size: int
 
     def __str__(self) -> str:
         return (
             f"at ε = {exact(self.epsilon)}, a draft needs about "
             + ("" if self.a_class is None else f"{self.a_class:,} records to see a class and ")
             + f"{self.a_category:,} {'records ' if self.a_class is None else ''}to see a category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} records lie in it. Each bound is "
-            f"aimed at {self.beyond:,} records outside it, and more lie outside where part of the range is not seen"
+            f"aimed at {self.beyond:,} records outside it, and more lie outside where part of the range is not seen. "
+            f"Bounds of numbers of one such range, as years are, are estimated from quantiles aimed at up to {self.beyond_one_size:,} records beyond each"
         )
 
 
 def needs_of(
-    look: Look, *, seen: float, first_round: float, beyond: float, most: float, points: int
+    look: Look,
+    *,
+    seen: float,
+    first_round: float,
+    beyond: float,
+    most: float,
+    points: int,
+    beyond_one_size: float,
+    most_of_one_size: float,
 ) -> DraftNeeds:
     """Of a priced draft of at least one column. seen: the deviations of noise that a count of the first round needs.
 
-    first_round, beyond, most, points: as the draft has them.
+    The others are as the draft has them.
     """
     kinds = multiplier(look["first 0"]) * math.sqrt(rows_changed(look.adjacency))
     release = QuantileRelease.of_gdp(
         look["second 0"].mu * math.sqrt(1 - first_round) / math.sqrt(2) * (1 - 1e-9), Grid(0.0, 1.0, points)
     )
     inside = min(most * look.n, beyond * 2 / release.mechanism.epsilon)
+    again = QuantileRelease.of_gdp(
+        look["second 0"].mu * math.sqrt(first_round) / math.sqrt(2) * (1 - 1e-9), Grid(0.0, 1.0, points)
+    )
+    inside_one_size = min(most_of_one_size * look.n, beyond_one_size * 2 / again.mechanism.epsilon)
     return DraftNeeds(
         look.epsilon,
         _a_class(look) if _reads_label(look) else None,
         _to_see(look, "second 0"),
         math.ceil((seen + _MOSTLY) * kinds),
         round(inside),
+        round(inside_one_size),
     )
 
 
