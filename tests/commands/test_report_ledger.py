@@ -469,6 +469,46 @@ def test_each_file_of_a_folder_that_was_not_compared_is_named(paid, tmp_path, ca
     assert one.count(".png") == 20 and "raw.csv" in one
 
 
+def test_a_named_file_is_judged_as_in_a_folder(measured, tmp_path, capsys):
+    """A table, a text or a picture among the files named was taken for a damaged ledger, and nothing was judged."""
+    given = tmp_path / "given"
+    shutil.copytree(measured / "m", given / "m")
+    shutil.copy(measured / "L.db", given / "L.db")
+    shutil.copy(measured / "L.db", given / "head.dat")
+    with (given / "head.dat").open("r+b") as file:  # a damaged ledger of another name is one
+        file.write(b"X" * 20)
+    page = (measured / "page.html").read_text().replace("ε = 1", "ε = 0.1")
+    (given / "page.html").write_text(page)
+    others = ["0.csv", "empty.csv", "x.txt", "x.pdf", "x.md", "x.docx", "x.png", "README"]
+    for name in others:
+        (given / name).write_text("" if name == "empty.csv" else "name, husby\n")
+    (given / "p.csv").write_text("prediction\nyes\n")
+    (given / "L.db-wal").write_text("row 17")
+    every = [str(one) for one in sorted(given.iterdir()) if one.name != "head.dat"]
+    assert every[0].endswith("0.csv")
+    assert run(["ledger", "verify", *every]) == 5
+    said = capsys.readouterr().out
+    assert "page.html: it is not the page that" in said and "not a database" not in said
+    assert f"{given / 'L.db'}: ok" in said and said.count("L.db-wal: ") == 1
+    for name in (*others, "p.csv"):
+        assert f"{given / name}: NOT DECIDED, not compared: " in said
+    (given / "page.html").write_text((measured / "page.html").read_text())
+    assert run(["ledger", "verify", *every]) == 8
+    (given / "L.db-wal").write_bytes(b"")  # as SQLite leaves it
+    capsys.readouterr()
+    assert run(["ledger", "verify", *map(str, (given / "L.db", given / "L.db-wal", given / "m"))]) == 0
+    assert "L.db-wal" not in capsys.readouterr().out
+    (given / "e.db").write_bytes(b"")
+    for damaged in (given / "head.dat", given / "e.db"):
+        for line in ([damaged, *every], [*every, damaged], [damaged, given / "page.html"]):
+            assert run(["ledger", "verify", *map(str, line)]) == 5
+            said = capsys.readouterr().out
+            assert f"{damaged}: " in said and "no file was judged" in said
+    for line in ([given / "0.csv"], [given / "page.html", given / "0.csv", given / "x.md"]):
+        assert run(["ledger", "verify", *map(str, line)]) == 5  # nothing else can be the ledger
+        assert "0.csv: file is not a database" in capsys.readouterr().out
+
+
 def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
     receipt = prepriv.Model.load(measured / "m").receipt
     kept = {key: receipt[key] for key in ("plan_uid", "sequence", "head")}

@@ -252,12 +252,12 @@ def verify(
 
     A ledger that was restored from an older copy, lacks its last rows, or was made again is consistent by itself. Only receipts can
     show that, so give everything that was released together with the ledger.
-    "ok" stands on files that were compared whole; every other file of a folder is named. A page is compared, word for word, with its model, if that is given or lies beside it.
+    "ok" stands on files that were compared whole; every other file, named or in a folder, is listed. A page is compared, word for word, with its model, if that is given or lies beside it.
     """
-    from prepriv.commands.receipts import collected, gives_receipts
+    from prepriv.commands.receipts import collected, ledgers_among
 
     with _exit_codes():
-        ledgers = [path for path in paths if not gives_receipts(path)]
+        ledgers = ledgers_among(paths)
         if not ledgers:
             raise ValueError("name a ledger before the files: nothing else says which charges there are")
         all_given = collected([path for path in paths if path not in ledgers], ledgers)

@@ -27,6 +27,8 @@ _PAGES = (".html", ".htm")
 _ENDINGS = (".json", *_PAGES, *_SCHEMAS)
 _OF_LEDGER = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside one
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
+_LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")  # a damaged or empty one is known by its name
+_TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
 _MEASURED = b"<title>prepriv evaluation</title>"
 _ALONE = (
     _MEASURED,
@@ -63,15 +65,35 @@ FileKind = Literal["model", "page", "schema", "measurement", "other"]
 """What a file is. A page is the report of a model, as .html or .json; "other" holds a receipt and is neither."""
 
 
-def gives_receipts(place: str) -> bool:
-    """Whether this is a file or a folder that was given out, by its ending, and no ledger."""
+def ledgers_among(places: Sequence[str]) -> list[str]:
+    """Those of the places named that are ledgers, by their content or their name. Where none is, the first file that cannot have been given out has to be one."""
+    found = [place for place in places if _is_ledger(place)]
+    return found or [place for place in places if not _was_given_out(Path(place))][:1]
+
+
+def _was_given_out(path: Path) -> bool:
+    return path.is_dir() or path.suffix.lower() in _ENDINGS
+
+
+def _is_ledger(place: str) -> bool:
+    """Whether it is a ledger, perhaps a damaged one, or one that is not there."""
     path = Path(place)
-    if is_url(place) or not (path.is_dir() or path.suffix.lower() in _ENDINGS):
-        return False
-    if not path.is_file():
+    if is_url(place):
         return True
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) != _SQLITE
+    is_side_file = place.endswith(_OF_LEDGER[1:])
+    if not path.is_file():
+        return not is_side_file and not _was_given_out(path)
+    named = path.suffix.lower() in _LEDGERS
+    try:
+        with path.open("rb") as file:
+            head = file.read(2**16)
+    except OSError:
+        return named
+    if head.startswith(_SQLITE):
+        return True
+    if is_side_file or _was_given_out(path):
+        return False
+    return named or (_TABLE in head and b"\0" in head)
 
 
 @dataclass(frozen=True)
@@ -118,6 +140,8 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
     beside = {os.path.realpath(name) for name in found.not_compared}
     for place in places:
         path, before = Path(place), len(found)
+        if not path.is_dir() and os.path.realpath(path) in own:
+            continue  # the log of a ledger, which a look may have folded into it
         if not path.exists():
             raise Stop(f"{path} cannot be read")
         files = files_of(path) if path.is_dir() else [path]

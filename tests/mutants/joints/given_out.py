@@ -35,6 +35,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "copied_receipt"),
     ),
     Mutant(
+        "a file of any other kind that is named is a ledger, and nothing is judged",
+        "a table beside the files named hid a forged page",
+        "commands/receipts.py",
+        "return named or (",
+        "return True or (",
+        (FILES, "-k", "judged_as_in_a_folder"),
+    ),
+    Mutant(
         "a model whose release is not recorded is ok",
         "our own: a negated model that both commands passed",
         "commands/receipts.py",
