@@ -498,6 +498,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         names: None where a feature is not of one column, as after PCA; `unnamed` says why.
         noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
         learner has no law for it. Printed, those that stand out of twice their noise come first.
+        centred: whether weights compare with 0. If not, the cells of one column share the intercept.
         """
         found = self._coefficients()
         names = tuple(getattr(self, "classes_", np.zeros(0)).tolist())

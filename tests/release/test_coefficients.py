@@ -11,7 +11,8 @@ import scipy.sparse
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
 from prepriv.learners import SufficientStatistics
-from prepriv.preprocessing import Center, ConstantImputer, Rescale
+from prepriv.preprocessing import Center, ConstantImputer, Rescale, ShrunkCenter
+from prepriv.preprocessing.center import Subtract
 from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
 
@@ -135,12 +136,12 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     beyond = np.abs(made.coef_[0, empty]) / found.noise[empty]
     assert len(empty) == 240 and 0.85 < np.sqrt(np.mean(beyond**2)) < 1.25
     said = str(found)
-    clear, rest = said.split("not distinguishable from noise")
+    clear, rest = said.split("may be noise")
     assert "c0=1" in clear and "of 249 weights that are noise alone, up to about 11" in clear
     assert f"({np.sum(np.abs(made.coef_[0]) <= 2 * found.noise)})" in rest
     page = made.report_.to_html()
     told = page[page.index("<desc>c0=") :].split("</desc>")[0].split("; ")
-    noisy = ["not distinguishable" in one for one in told]
+    noisy = ["may be noise" in one for one in told]
     assert noisy == sorted(noisy) and not any("missing" in one for one, grey in zip(told, noisy) if grey)
 
 
@@ -167,6 +168,92 @@ def test_weights_of_cells_that_no_record_has_rarely_stand_out_whatever_the_inter
         empty = [j for j, n in enumerate(found.names) if n.split("=")[-1] not in ("0", "1", "(constant)")]
         beyond += (np.abs(found.weights[empty, 0]) / found.noise[empty]).tolist()
     assert len(beyond) == 480 and np.mean(np.array(beyond) > 2.0) <= 0.09  # .02 to .05 of many
+
+
+def _kept(columns, target, parts, table, y, n=3000):
+    """The weights of a pipeline of scikit-learn that is kept, with a linear model at its end."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+
+    declared = {"target": Numeric(0, 1)} if target else {"classes": ["no", "yes"]}
+    last = Ridge() if target else LogisticRegression()
+    made = prepriv.private(make_pipeline(ColumnTransformer(parts), last), Domain(columns, **declared, n=n))
+    return made.set_params(threads=1).fit(table, y)
+
+
+@pytest.mark.parametrize("target", [True, False])
+def test_cells_of_a_column_without_effect_stand_out_by_chance_alone(target):
+    """A finding: of a skewed target a third of all weights were listed, both levels of a column among them: they shared the intercept."""
+    import pandas as pd
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    rng, n, beyond, real = np.random.default_rng(0), 3000, [], []
+    names = [f"c{j}" for j in range(6)]
+    columns = {"x": Numeric(0, 1), "c": Categorical(["u", "v"])} | {
+        c: Categorical(list("abcz")) for c in names
+    }
+    parts = [("n", StandardScaler(), ["x"]), ("c", OneHotEncoder(handle_unknown="ignore"), ["c", *names])]
+    for _ in range(4):
+        table = pd.DataFrame({"x": rng.random(n), "c": rng.choice(list("uv"), n)})
+        table = table.assign(**{c: rng.choice(list("abc"), n, p=[0.7, 0.2, 0.1]) for c in names})
+        effect = 0.08 * (table["c"] == "v") + 0.08 * table["x"]
+        y = effect + 0.02 if target else np.where(rng.random(n) < 0.02 + effect, "yes", "no")
+        made = _kept(columns, target, parts, table, y)
+        found, descent = made.coefficients_, made.plan_.learner
+        far = dict(zip(found.names, (np.abs(found.weights[:, 0]) / found.noise).tolist()))
+        beyond += [far[name] for name in far if name.split("=")[0] in names]
+        real += [found.weights[found.names.index("c=v"), 0] - found.weights[found.names.index("c=u"), 0]]
+        assert found.centred and "may be noise" in str(found)
+    gains = [descent.response(share / descent.learning_rate)[0] for share in np.linspace(0, 1, 30)]
+    assert max(gains) <= gains[0]  # without curvature there is the most noise
+    assert (
+        len(beyond) == 144 and np.mean(np.array(beyond) > 2.0) <= 0.09
+    )  # .38 of them for the target, uncentred
+    assert np.mean(real) > 0
+
+
+@pytest.mark.parametrize("target", [True, False])
+def test_no_weight_has_more_noise_than_is_printed_and_numbers_have_far_less(target):
+    """Over fits of the same table: deviations that were seen over printed ones, which 12 fits know to about a fifth."""
+    import pandas as pd
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    rng, n = np.random.default_rng(0), 2000
+    columns = {"x": Numeric(0, 1), "z": Numeric(0, 10), "c": Categorical(list("uvw"))}
+    columns["b"] = Categorical(["r", "s", "nobody"])
+    table = pd.DataFrame({"x": rng.random(n), "z": rng.exponential(1, n).clip(0, 10)})
+    table = table.assign(c=rng.choice(list("uvw"), n, p=[0.7, 0.2, 0.1]), b=rng.choice(list("rs"), n))
+    parts = [("n", StandardScaler(), ["x", "z"]), ("c", OneHotEncoder(handle_unknown="ignore"), ["c", "b"])]
+    effect = 0.1 * table["x"] + 0.1 * (table["b"] == "s")
+    y = 0.02 + effect if target else np.where(rng.random(n) < 0.02 + effect, "yes", "no")
+    fits = [_kept(columns, target, parts, table, y, n).coefficients_ for _ in range(12)]
+    seen = np.std([found.weights[:, 0] for found in fits], axis=0, ddof=1)
+    said = np.sqrt(np.mean([np.square(found.noise) for found in fits], axis=0))
+    ratio = dict(zip(fits[0].names, (seen / said).tolist()))
+    empty = [r for name, r in ratio.items() if name.endswith(("=nobody", "=other", "=missing"))]
+    assert len(empty) == 5 and 0.65 < np.sqrt(np.mean(np.square(empty))) < 1.4
+    assert max(ratio.values()) < 2.0 and max(ratio["x"], ratio["z"]) < 0.7
+
+
+def test_weights_of_cells_that_nothing_centres_are_not_compared_with_zero():
+    import pandas as pd
+    from sklearn.preprocessing import OneHotEncoder
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({c: rng.choice(list("uv"), 3000) for c in "ab"})
+    y = np.where(rng.random(3000) < 0.05, "yes", "no")
+    columns = {c: Categorical(["u", "v"]) for c in "ab"}
+    made = _kept(columns, False, [("c", OneHotEncoder(handle_unknown="ignore"), ["a", "b"])], table, y)
+    said = str(made.coefficients_)
+    assert not made.coefficients_.centred and "share the intercept" in said and "further from 0" not in said
+    assert "a=u" in said and said.index("a=u") < said.index("b=u")
+
+
+def test_what_shrinking_leaves_of_a_mean_is_in_the_noise_of_weights():
+    """Planted: none of it. A mean of length 2 in noise of length 1 is drawn to 1.5."""
+    left = ShrunkCenter(payment=Budget()).mean_left(Subtract(np.array([0.0, 1.5])), 1.0)
+    np.testing.assert_allclose(left, [0.0, 0.5])
 
 
 def test_the_noise_of_weights_is_in_their_units_and_unknown_where_no_law_is():

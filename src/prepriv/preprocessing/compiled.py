@@ -20,6 +20,8 @@ from prepriv.preprocessing.stored_map import StoredMap
 
 RawColumns = list[Floats]
 Op = Mapping[str, Any]
+ALWAYS_ZERO = "(always 0)"
+"""What the name of a feature begins with that no operation makes: an encoder has fewer categories than may be declared."""
 MOST_OPS, MOST_CELLS, _MOST_COLUMNS, _MOST_POWER = 4096, 2**25, 2**16, 64
 _NO_DATA = "these data do not describe a compiled pipeline"
 
@@ -58,13 +60,18 @@ class CompiledMap(StoredMap):
         return list(json.loads(self.columns))
 
     def names(self) -> tuple[str, ...] | None:
-        """The column, or the category of a column, that each feature is of; None where one is of several, or the same as another."""
+        """The column, or the category of a column, that each feature is of; None where one is of several, or the same as another.
+
+        A feature that no operation makes is "(always 0)", with a number.
+        """
         ends = [[str(c) for c in kind.get("categories", ())] for kind in self._kinds]
         found = _named(
             self._ops, [(str(k["name"]), (*end, "other", "missing")) for k, end in zip(self._kinds, ends)]
         )
-        names = None if found is None else tuple(name for name, _ in found)
-        return names if names is not None and len(set(names)) == len(names) == self.features else None
+        if found is None or len({name for name, _ in found}) < len(found):
+            return None
+        more = range(1, self.features - len(found) + 1)
+        return (*(name for name, _ in found[: self.features]), *(f"{ALWAYS_ZERO} {i}" for i in more))
 
     def transform(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):

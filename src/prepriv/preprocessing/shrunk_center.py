@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows
 from prepriv.preprocessing.center import Center, Subtract
@@ -53,3 +54,12 @@ class ShrunkCenter(Center):
         noise = math.sqrt(space.d) * mechanisms.noise_multiplier * mechanisms.l2_sensitivity / n
         length = max(float(np.linalg.norm(mean)), 1e-300)
         return Subtract(self._inside(mean * max(0.0, 1 - (noise / length) ** 2), space))
+
+    def mean_left(self, fitted: Subtract, error: float) -> Floats:
+        """What shrinking has left of the noisy mean in the rows, (d,); error: the root mean square of all of its noise.
+
+        The length l of the mean became l - error^2 / l, which says what l was. Where nothing is left to say it, l is at most error.
+        """
+        length = float(np.linalg.norm(fitted.offset))
+        whole = (length + math.hypot(length, 2.0 * error)) / 2.0
+        return np.asarray(np.abs(fitted.offset) * ((whole - length) / max(length, 1e-300)))

@@ -18,6 +18,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.preprocessing.base import UNTOUCHED, Step, walk
 from prepriv.preprocessing.bins import Bins, QuantileBins
+from prepriv.preprocessing.center import Center
 from prepriv.preprocessing.compile_sklearn import declared_codes
 from prepriv.preprocessing.fitted import Fitted, parts_of
 from prepriv.preprocessing.impute import MeanImputer
@@ -41,6 +42,7 @@ _WANTED: Mapping[type[Step], tuple[float, float]] = {
     MedianImputer: (0.005, 0.02),
     MeanImputer: (0.02, 0.02),
     ShrunkCenter: (0.02, 0.02),
+    Center: (0.02, 0.02),
 }
 """Of a step: the noise of one number that it releases which is small enough, over the size of such a number; its largest share."""
 _LOST = 10.0  # of PCA: noise over the variance of one direction, from which a coarse sketch is more accurate (docs/sketch.md)
@@ -58,6 +60,10 @@ _BIN_SOLVING = ("quantile_method", "random_state", "subsample")
 """Those of KBinsDiscretizer that say how it comes to its quantiles."""
 
 _CENTRED_LEVEL = 0.6  # as after a sketch, whose outputs are centred, too
+_CENTRED = (
+    "a noisy mean of all features is subtracted before training: predictions keep their meaning, since the model has a constant, and a weight says "
+    "how far a category is from the average"
+)
 OWN_CELL = "a cell of the one-hot code"
 NOISY_MEANS = "gaps of all numbers are filled by noisy means"
 _NOISY_MEDIANS = "gaps of all numbers are filled by noisy medians"
@@ -361,8 +367,12 @@ class _OwnReader:
             steps.insert(0, ConstantImputer(constant) if fill is None else fill(payment=pay.Budget()))
         if not gaps:  # nothing is filled
             self.differs = [told for told in self.differs if told not in (NOISY_MEANS, _NOISY_MEDIANS)]
-        if any(isinstance(step, MinMaxScaler) for step in steps) and "all" not in self.centred:
-            steps.append(ShrunkCenter(payment=pay.Budget()))  # which a model with a constant does not see
+        every = set(self.names_now or self.domain.feature_names)
+        if steps and not ("all" in self.centred or self.centred >= every):
+            # A model with a constant does not see it, but else weights would share what the constant learns.
+            mean = ShrunkCenter if self.domain.target is None else Center
+            steps.append(mean(payment=pay.Budget()))
+            self.differs.append(_CENTRED)
         return OwnFits(tuple(self.parts), tuple(steps), tuple(dict.fromkeys(self.differs)), self.why)
 
     def _numeric(self, names: Sequence[str]) -> list[str]:
@@ -495,6 +505,7 @@ def _k_bins(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None)
             "scaler out, which moves no record to another bin"
         )
     r.binned |= set(own)
+    r.centred -= {"all"} | set(own)
     r.touched |= set(own)
     r.raw -= {"x"} | set(own)
     r.unread(spec, _BIN_SOLVING)

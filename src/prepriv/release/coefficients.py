@@ -13,16 +13,20 @@ from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
 from prepriv.plans.shrink import mean_noise, share_kept
 from prepriv.preprocessing.base import ReleasedMap
+from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
-from prepriv.preprocessing.compiled import CompiledMap
+from prepriv.preprocessing.compiled import ALWAYS_ZERO, CompiledMap
+from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
 from prepriv.preprocessing.normalize import Multiply
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures
+from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scattering import Scatter
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -31,6 +35,13 @@ if TYPE_CHECKING:
 
 STANDS_OUT = 2.0
 """Standard deviations of its noise from which on a weight is not taken for noise."""
+NOT_WITH_ZERO = "Features are not centred by a released mean, so the cells of one column share the intercept: compare them with each other, not with 0."
+"""What is said where a weight that is far from 0 need not be an effect."""
+MOST_NOISE = (
+    "The noise is that of a category that no record has, and the most as a rule: a weight of a column that varies has less, of numbers often a "
+    "third. So an effect can stand here, too"
+)
+"""How to read weights within twice their noise."""
 _PRINTED = 20
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
@@ -51,6 +62,10 @@ APART = frozenset(
         "identity",
     ]
 )
+_KEEPS_CENTRE = frozenset(
+    ["class_counts", "clip_features", "homogeneous_rows", "identity", "multiply", "project", "scale_rows"]
+)
+"""Maps after which centred rows are still about centred."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +84,9 @@ class Coefficients:
 
     unit: of a target, what turns weights and bias into its units, in a sentence.
 
+    centred: whether steps have subtracted a released mean of every feature. If not, the cells of one column share the intercept, and a
+    weight that is far from 0 need not be an effect.
+
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
 
@@ -81,10 +99,11 @@ class Coefficients:
     unnamed: str = ""
     unit: str = ""
     kept: float = 1.0
+    centred: bool = True
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
-        known, all in the order of the columns."""
+        known, or weights do not compare with 0, all in the order of the columns."""
         named = self.names or tuple(f"feature {j}" for j in range(len(self.weights)))
         ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
         noise = np.full(len(named), np.nan) if self.noise is None else self.noise
@@ -92,6 +111,7 @@ class Coefficients:
             (abs(w) / s if s > 0 else abs(w), f"{name}{end}", w, s)
             for name, row, s in zip(named, self.weights.tolist(), noise.tolist())
             for end, w in zip(ends, row)
+            if not name.startswith(ALWAYS_ZERO)
         ]
         if self.noise is None:  # a large one may be of a category that no record has, so size is not an order
             every.sort(key=lambda one: one[1].split(" -> ")[0].endswith(_RARELY_THERE))
@@ -102,6 +122,8 @@ class Coefficients:
                     "where few records have a category it may be most:",
                 )
             ]
+        elif not self.centred:
+            titled = [(every, f"weights in the order of the columns ({len(every)}). {NOT_WITH_ZERO[:-1]}:")]
         else:
             every.sort(key=lambda one: -one[0])
             clear = [one for one in every if one[0] > STANDS_OUT]
@@ -111,7 +133,7 @@ class Coefficients:
                     clear,
                     f"weights further from 0 than twice their noise ({len(clear)} of {len(every)}; {by_chance(len(every))}):",
                 ),
-                (rest, f"not distinguishable from noise ({len(rest)}):"),
+                (rest, f"may be noise ({len(rest)}). {MOST_NOISE}:"),
             ]
         lines = (
             [self.unnamed] * (not self.names)
@@ -202,9 +224,31 @@ def _off_centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats:
         each = mean_noise(planned, plan.n, released)
         if each is not None and len(each) == len(off):
             off = np.hypot(off, each)
+            if isinstance(planned.step, ShrunkCenter) and isinstance(released, Subtract):
+                off = np.hypot(off, planned.step.mean_left(released, float(np.linalg.norm(each))))
         if len(off) != planned.after.d:
             off = np.zeros(planned.after.d)
     return off
+
+
+def rows_are_centred(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
+    """Whether steps have subtracted a released mean of every feature that reaches the learner, so that a weight compares with 0.
+
+    One that was drawn to 0 altogether has subtracted nothing.
+    """
+    every, left, found = set(plan.domain.columns), set(plan.domain.columns), False
+    for planned, released in zip(plan.steps, maps):
+        step = planned.step
+        if isinstance(step, Center):
+            found = isinstance(released, Subtract) and bool(released.offset.any() or not plan.private)
+        elif isinstance(step, StandardScaler) and step.center == "mean":
+            left = set() if step.columns is None else left - set(step.columns)
+            found = found or not left
+        elif isinstance(step, Fitted) and step.way == "sketch":
+            found = True  # its outputs are centred by the mean of rows drawn from the sketch
+        elif str(write_map(released)["map"]) not in _KEEPS_CENTRE:
+            left, found = every, False
+    return found
 
 
 def _folded(maps: Sequence[ReleasedMap], left: int, noise: Floats) -> Floats:
@@ -241,7 +285,14 @@ def coefficients(model: Model) -> Coefficients:
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
         found = replace(found, unnamed="" if found.names else _unnamed(left))
-        return replace(found, classes=_scored(model), noise=noise, unit=_unit(model), kept=kept_of_slopes)
+        return replace(
+            found,
+            classes=_scored(model),
+            noise=noise,
+            unit=_unit(model),
+            kept=kept_of_slopes,
+            centred=rows_are_centred(model.declared, model.maps),
+        )
     weights, bias = raw_units(flat.weights, flat.domain)
     if noise is not None:
         noise = raw_units(np.append(noise, 0.0)[:, None], flat.domain)[0][:, 0]
@@ -255,6 +306,7 @@ def coefficients(model: Model) -> Coefficients:
         "" if model.domain.space.names else _unnamed(()),
         _unit(model),
         kept_of_slopes,
+        rows_are_centred(model.declared, model.maps),
     )
 
 

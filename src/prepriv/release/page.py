@@ -31,7 +31,14 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.release import pictures
 from prepriv.release.audited import audit_fragment
 from prepriv.release.both_accounts import said_of
-from prepriv.release.coefficients import APART, STANDS_OUT, by_chance, noise_by_feature
+from prepriv.release.coefficients import (
+    APART,
+    NOT_WITH_ZERO,
+    STANDS_OUT,
+    by_chance,
+    noise_by_feature,
+    rows_are_centred,
+)
 from prepriv.release.model import Model
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, lowest
@@ -84,7 +91,9 @@ def page(report: Report) -> str:
             else ""
         ),
         noise_of_weights=_noise_of_weights(
-            of_weights, 0 if report.model is None else report.model.weights[:-1].size
+            of_weights,
+            0 if report.model is None else report.model.weights[:-1].size,
+            report.model is None or rows_are_centred(plan, report.model.maps),
         ),
         shapes=[Markup(one) for one in drawn],
         shapes_of=of,
@@ -313,7 +322,8 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
         return []
     ends = _outputs(model)
     noise = noise_by_feature(model)
-    bands = np.zeros(len(names)) if noise is None else STANDS_OUT * noise[: len(names)]
+    known = noise is not None and rows_are_centred(plan, model.maps)
+    bands = STANDS_OUT * noise[: len(names)] if noise is not None and known else np.zeros(len(names))
     pairs = [
         (f"{n}{end}", float(w), float(band))
         for n, row, band in zip(names, model.weights, bands)
@@ -330,17 +340,19 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     return pairs[:_MOST_WEIGHTS]
 
 
-def _noise_of_weights(noise: Floats | None, count: int) -> str:
-    """What the page says about the noise of so many weights."""
+def _noise_of_weights(noise: Floats | None, count: int, compared: bool = True) -> str:
+    """What the page says about the noise of so many weights. compared: whether weights compare with 0."""
     if noise is None:
         return "Weights are noisy, and their noise is not known here. Large ones may be noise, too."
+    if not compared:
+        return f"{NOT_WITH_ZERO} Noise of training alone moves a weight by up to about ±{noise.max():.2g} as a rule."
     if not noise.any():
         return ""
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
         "The weight of a column or category that no record has is noise alone, "
         f"{f'about ±{most}' if least == most else f'from about ±{least} to ±{most}'}. Others have about as much or less. "
-        "A line shows twice the noise in both directions. Grey weights are not distinguishable from noise, "
+        "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )
 

@@ -171,7 +171,7 @@ def weights(named: Sequence[tuple[str, float]], bands: Sequence[float] = ()) -> 
             ends = [390 + 130 * (w + side * band) / most for side in (-1, 1)]
             parts.append(stroke(ends[0], y + 7, ends[1], y + 7))
         parts.append(label(528, y + 11, f"{w:+.3g}", "start"))
-        words.append(f"{name}: {w:+.3g}" + ("" if clear else " (not distinguishable from noise)"))
+        words.append(f"{name}: {w:+.3g}" + ("" if clear else " (may be noise)"))
     return svg("Weights", 600, 20 + 20 * len(named), parts, "; ".join(words))
 
 

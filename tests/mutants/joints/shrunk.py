@@ -45,6 +45,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_coefficients.py", "-k", "rarely_stand_out"),
     ),
     Mutant(
+        "a pipeline that is kept leaves the cells of its categories where they are",
+        "our own: the intercept shown as effects of categories",
+        "recipes/own_fits.py",
+        "steps.append(mean(payment=pay.Budget()))",
+        "pass",
+        ("tests/release/test_coefficients.py", "-k", "by_chance_alone"),
+    ),
+    Mutant(
+        "the noise of a weight leaves out what shrinking has left of a mean",
+        "our own: the intercept shown as effects of categories",
+        "preprocessing/shrunk_center.py",
+        "whole = (length + math.hypot(length, 2.0 * error)) / 2.0",
+        "whole = length",
+        ("tests/release/test_coefficients.py", "-k", "shrinking_leaves"),
+    ),
+    Mutant(
         "the second part of descent takes as many steps as both",
         "more releases than the plan paid for",
         "learners/gradient_descent.py",
