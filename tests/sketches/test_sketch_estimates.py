@@ -221,7 +221,17 @@ def test_auto_buys_what_is_enough(needs, k):
 
 def test_the_free_check_tells_signal_from_noise():
     assert "enough" in check_of(drawn("labels").shape)
-    assert "lose" in check_of(drawn("labels", mu=0.004).shape)
+    assert "is noise" in check_of(drawn("labels", mu=0.004).shape)
+
+
+def test_what_is_said_before_the_charge_does_not_promise_what_the_check_denies():
+    """`SmokeBan` at ε = 0.1: "carries enough for its steps", and after the charge "lose 2 points or more"."""
+    said = signal_of(facts(40_000, 14, 0.27)).sentence
+    assert "depends on how strongly the columns depend on the label" in said and "carries enough" not in said
+    assert "A check after it tells" in said
+    assert "depend" not in signal_of(facts(40_000, 14, 0.27, needs="columns")).sentence
+    weak = check_of(drawn("labels", mu=0.004).shape)
+    assert "depend weakly on the label, or ε is too small" in weak and "points" not in weak
 
 
 def test_what_was_lost_stands_on_the_page_as_it_is_said():

@@ -52,7 +52,7 @@ class Signal:
         """What to expect, and what would be enough."""
         plan = self.plan
         if self.verdict == "enough":
-            return f"the sketch carries enough for its steps. {self._lost}" + self._pairs
+            return f"{self._small_noise} {self._lost}" + self._pairs
         if self.b >= _ENOUGH:
             return (
                 f"the tables of the sketch hold many cells for {plan.n:,} {self._whose}: their noise is {self.tau:.3g} in total variation, and "
@@ -87,7 +87,20 @@ class Signal:
         if self.plan.domain.target is not None:
             return "With a numeric target only whole fits were measured (docs/sketch.md)."
         kind = "many cells" if self.verdict == "coarse" and self.tau > COARSE else self.verdict
-        return f"In tests, steps that look at the label lost {MEASURED[kind]} (docs/sketch.md)."
+        return (
+            f"In tests on other tables, steps that look at the label lost {MEASURED[kind]} (docs/sketch.md)."
+        )
+
+    @property
+    def _small_noise(self) -> str:
+        """What is known where the rule holds: the noise, and not how strongly columns depend on the label."""
+        said = f"the noise of the sketch is small beside its counts (b is {self.b:.3g}, and {_ENOUGH:g} is wanted)."
+        if self.plan.classes == 1:
+            return said
+        return (
+            f"{said} Whether the label shows through it depends on how strongly the columns depend on the label, which no one knows before "
+            f"the charge. A check after it tells, and {KEPT:g} is enough. A weak dependence is lost at this ε."
+        )
 
     @property
     def _whose(self) -> str:
@@ -151,5 +164,6 @@ def check_of(shape: SketchShape) -> str:
     if shape.signal >= LOST:
         return f"{kept}. Steps that look at the label may lose a point or two"
     return (
-        f"{kept}. Steps that look at the label lose 2 points or more, unless few columns depend on the label"
+        f"{kept}. Most of what steps that look at the label learn from it is noise. Either the columns depend weakly on the label, or ε is too "
+        "small for this table. Steps that do not look at the label, such as scaling, lose less"
     )
