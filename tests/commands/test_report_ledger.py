@@ -351,8 +351,10 @@ def test_what_the_ledger_holds_beside_the_model_is_said(paid, capsys):
     folder, _, b = paid
     assert run(["report", str(folder / "b"), "--ledger", str(folder / "L.db")]) == 0
     out = capsys.readouterr().out
+    sha = hashlib.sha256((folder / "a" / "model.json").read_bytes()).hexdigest()[:12]
     assert (
-        "1 charge came before: train 1." in out and "in this copy of the ledger no charge came later" in out
+        f"1 charge came before: row 1, a model (epsilon 1, delta 0.00001, artifact {sha}). Ask" in out
+        and "in this copy of the ledger no charge came later" in out
     )
     booked = next(line for line in out.split("\n") if "all that is booked in this copy" in line)
     cap = next(line for line in out.split("\n") if "may ever hold" in line and "copy" not in line)

@@ -7,7 +7,7 @@ import pandas as pd
 
 import prepriv
 from prepriv.cli import run
-from prepriv.commands.verify import lines_apart
+from prepriv.commands.verify import _other_places, lines_apart
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.learners import GradientDescent, Logistic
@@ -54,6 +54,37 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
 def test_blanks_are_shown_where_they_are_all_that_differs():
     """`'</html>'; the model's: '</html>'` showed two equal lines."""
     assert lines_apart("</html> ", "</html>") == "'</html> '; the model's: '</html>'"
+
+
+def test_each_line_that_differs_is_counted_and_a_line_that_was_put_in_moves_no_other():
+    """Of eight edits one was shown."""
+    lines = [f"line {k}" for k in range(1, 60)]
+    assert _other_places(lines, lines) == []
+    edited = [one + "!" if k % 10 == 0 else one for k, one in enumerate(lines, 1)]
+    assert [at for at, _, _ in _other_places(edited, lines)] == [10, 20, 30, 40, 50]
+    assert _other_places([*lines[:4], "new", *lines[4:]], lines) == [(5, "new", None)]
+    assert _other_places([*lines[:4], *lines[5:]], lines) == [(5, None, "line 5")]
+    assert _other_places(lines[:-1], lines) == [(59, None, "line 59")]
+    both = [*edited[:4], "new", *edited[4:-1]]
+    assert [at for at, _, _ in _other_places(both, lines)] == [5, 11, 21, 31, 41, 51, 60]
+    same = ["a", "a"]
+    assert _other_places(["a", "a", "a"], same) == [(3, "a", None)] and len(_other_places(["a"], same)) == 1
+
+
+def test_how_many_lines_differ_is_said_and_that_no_record_was_written(tmp_path, capsys):
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=GradientDescent(Logistic(), steps=2), threads=1)
+    clf.fit(pd.DataFrame({"dose": np.linspace(0, 1, 50)}), ["no", "yes"] * 25).model_.save(tmp_path / "m")
+    page, record = clf.report_.save(tmp_path / "page.html"), tmp_path / "r.yaml"
+    text = page.read_text()
+    page.write_text(text.replace("ε = 1", "ε = 0.1").replace("<li>", "<li >"))
+    line = ["report", str(tmp_path / "m"), "--verify", str(page), "--record", str(record)]
+    assert run(line) == 1
+    said = capsys.readouterr()
+    assert said.out.count("differs: line") == 3 and "more lines differ, at lines" in said.out
+    assert "r.yaml was not written" in said.err and not record.exists()
+    page.write_text(text)
+    assert run(line) == 0 and record.exists()
 
 
 def test_an_edit_inside_a_measurement_is_named(tmp_path, capsys):

@@ -314,7 +314,7 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["report", "paid", "--ledger", "L.db"]) == 0
     out, _ = said(capsys)
     assert "booked at least what this model claims" in out and "ASK BEFORE YOU SIGN" not in out
-    assert "1 charge came before: schema draft 1" in out
+    assert "1 charge came before: row 1, a schema draft (epsilon" in out
     page = Path("paid/report.html").read_text()
     assert (
         "The ledger adds plainly: 0.5 + 1 = 1.5 of 9" in page and "sees this model and its draft can" in page

@@ -44,6 +44,22 @@ _KIND = re.compile(
 )  # what a charge was for, in its note
 
 
+_MOST_RUNS = 5  # charges that are named one by one
+_WHAT = {
+    "schema draft": "a schema draft",
+    "hold out": "a model with its score",
+    "choose": "a choice among candidate models",
+    "train": "a model",
+    "evaluate": "a score of a model",
+    "prepare": "prepared data",
+    "questions": "answers to questions",
+    "description": "a description of the data",
+    "sketch": "a sketch of the data",
+    "other": "something else",
+}
+"""In words what a charge was for, by the word in its note."""
+
+
 def charge_problems(
     place: str, model: Model, artifact: bytes, page: Report | None = None, others: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
@@ -307,10 +323,12 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     lines = [
         f'row {row.sequence} of the data set "{book.header.dataset_id}", charged on {row.day} (UTC): the ledger says so, and its hashes '
         "do not cover the day",
-        f"in this copy of the ledger {_charges(later, 'came later')}",
+        f"in this copy of the ledger {_charges(book.header, rows, later, 'came later')}",
     ]
     if before:
-        lines.append(f"{_charges(before, 'came before')}. Ask what was chosen after seeing the results")
+        lines.append(
+            f"{_charges(book.header, rows, before, 'came before')}. Ask what was chosen after seeing the results"
+        )
     unit, cap, alike = book.header.unit, book.header.cap, _alike(place, further)
     alone = ""
     if len(alike) > 1:
@@ -334,14 +352,30 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     return lines
 
 
-def _charges(entries: Sequence[Entry], when: str) -> str:
-    """How many runs were charged, and for what: a run that is charged to several periods is one."""
-    kinds = Counter({entry.plan_uid: _kind(entry) for entry in entries}.values())
-    count = kinds.total()
+def _charges(header: Header, rows: Sequence[Entry], entries: Sequence[Entry], when: str) -> str:
+    """How many runs were charged, and each of the first: what for, its row, cost and artifact. A run that is charged to several periods is one."""
+    runs = dict[str, list[Entry]]()
+    for entry in entries:
+        runs.setdefault(entry.plan_uid, []).append(entry)
+    count = len(runs)
     said = f"{count or 'no'} charge{'' if count < 2 else 's'} {when}"
-    return (
-        f"{said}: {', '.join(f'{kind} {times}' for kind, times in sorted(kinds.items()))}" if kinds else said
-    )
+    made = {one.plan_uid: one.artifact for one in rows if one.kind == "released"}
+    each = [_in_words(header, parts, made.get(uid)) for uid, parts in [*runs.items()][:_MOST_RUNS]]
+    more = Counter(_kind(parts[0]) for parts in [*runs.values()][_MOST_RUNS:])
+    if more:
+        each.append(
+            f"and {more.total()} more: {', '.join(f'{_WHAT[kind]} ({times})' for kind, times in sorted(more.items()))}"
+        )
+    return f"{said}: {'; '.join(each)}" if each else said
+
+
+def _in_words(header: Header, parts: Sequence[Entry], artifact: str | None) -> str:
+    """What a run was charged for, in words, with its row, cost and artifact."""
+    numbers = ", ".join(str(one.sequence) for one in parts)
+    cost = short_amount(header.unit, parts[0].cost)
+    every = f" in each of {len(parts)} {header.periods.split()[0]}s" if len(parts) > 1 else ""
+    held = f"artifact {artifact[:12]}" if artifact else "no artifact is recorded"
+    return f"row{'s' if len(parts) > 1 else ''} {numbers}, {_WHAT[_kind(parts[0])]} ({cost}{every}, {held})"
 
 
 def _kind(entry: Entry) -> str:

@@ -295,6 +295,13 @@ def _check_record(path: Path) -> None:
     writable_file(path)
 
 
+def _say_not_written(*files: Path | None) -> None:
+    """Of files that were asked for: a model that was found out gets none."""
+    for file in files:
+        if file is not None:
+            say(f"{file} was not written, because of what was found", err=True)
+
+
 def _write_record(path: Path, made: Report, asked: list[str]) -> None:
     filled = deployment_record(made, asked)
     write_text(path, as_yaml(filled))
@@ -443,6 +450,7 @@ def report(
     if verify is not None:
         anew, failed = _verified(verify, model, released, ledger)
     if failed is not None and not ledger:
+        _say_not_written(html, record)
         raise failed
     plan = released.declared
     alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
@@ -455,6 +463,7 @@ def report(
     if ledger or verify is not None:
         asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
     if failed is not None:
+        _say_not_written(html, record)
         _ask_before(asked, as_json=as_json, failed=failed)
     if record is not None:
         _write_record(record, shown, [one for one in of_ledger if one not in standing])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from prepriv.runs.self_audit import one_run
 _LARGEST = 100_000_000  # bytes of a report that is read
 _MEASUREMENT = "{path} is a measurement (`prepriv evaluate`) and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
 _SHOWN = 100  # characters of a line that differs
+_LINES = 3  # that differ, and are shown
+_NUMBERS = 20  # of more of them
+_ALIGNED = 2000  # lines that are aligned where some were put in or left out: the time grows with the square
 _MEASURED = "measured_in_private"
 SAID = {
     SCORE: "the noisy counts, and what was measured of them",
@@ -109,14 +113,39 @@ def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:
 
 
 def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -> list[str]:
-    """The first line that is not the one of the rebuilt report, its data apart, which are compared as data."""
+    """The first lines that are not those of the rebuilt report, its data apart, which are compared as data; and how many more there are."""
     anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
     if text != anew and text.replace("\r\n", "\n") == anew:
         return ["its line endings alone (CRLF, and the report has LF): a mail or an editor changed them"]
-    for at, (a, b) in enumerate(zip_longest(text.split("\n"), anew.split("\n")), 1):
-        if a != b:
-            return [f"line {at}: {lines_apart(a, b)}"]
-    return []
+    found = _other_places(text.split("\n"), anew.split("\n"))
+    told = [f"line {at}: {lines_apart(a, b)}" for at, a, b in found[:_LINES]]
+    more = found[_LINES:]
+    if more:
+        listed = ", ".join(str(at) for at, _, _ in more[:_NUMBERS]) + (", ..." * (len(more) > _NUMBERS))
+        told.append(
+            f"and {len(more)} more line{'s differ, at lines' if len(more) > 1 else ' differs, at line'} {listed}"
+        )
+    return told
+
+
+def _other_places(here: list[str], there: list[str]) -> list[tuple[int, str | None, str | None]]:
+    """Each line that differs: its number in the first text, and both. None: there is no such line. A line that is left out, or put in, moves no other."""
+    before = next((at for at, (a, b) in enumerate(zip_longest(here, there)) if a != b), None)
+    if before is None:
+        return []
+    most = min(len(here), len(there)) - before
+    after = next((k for k in range(most) if here[-1 - k] != there[-1 - k]), most)
+    a, b = here[before : len(here) - after], there[before : len(there) - after]
+    found = [(before + at + 1, x, y) for at, (x, y) in enumerate(zip_longest(a, b)) if x != y]
+    if max(len(a), len(b)) > _ALIGNED:
+        return found
+    aligned = [
+        (before + start + at + 1, x, y)
+        for kind, start, end, first, last in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+        if kind != "equal"
+        for at, (x, y) in enumerate(zip_longest(a[start:end], b[first:last]))
+    ]
+    return min(found, aligned, key=len)
 
 
 def lines_apart(a: str | None, b: str | None) -> str:
