@@ -10,6 +10,7 @@ from prepriv.adjacency import n_is_public
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, plan_evaluation
 from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.figures import Measured, mean_place
+from prepriv.evaluation.groups import groups_of
 
 RUNS = 120
 RNG = np.random.default_rng(26)
@@ -17,6 +18,11 @@ RNG = np.random.default_rng(26)
 
 def classes(k, adjacency="replace-one"):
     return prepriv.Domain.box(0, 1, features=2, classes=[str(i) for i in range(k)], adjacency=adjacency)
+
+
+def grouped(**kind):
+    columns = {"x": prepriv.Numeric(0, 1), "sex": prepriv.Categorical(["f", "m"])}
+    return prepriv.Domain(columns, **kind)
 
 
 def target(high=89.0, adjacency="replace-one"):
@@ -126,6 +132,41 @@ def test_nothing_is_said_where_only_rarer_classes_or_narrower_targets_are_refuse
 def test_an_epsilon_above_ten_is_not_called_enough():
     told = hardly_measured(plan_evaluation(classes(40), n=2000, epsilon=0.5))
     assert "no epsilon up to 10 is enough" in told and "epsilon =" not in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "figure"),
+    [({"classes": ["no", "yes"]}, "accuracy"), ({"target": prepriv.Numeric(0, 89)}, "mean absolute error")],
+)
+def test_a_group_of_the_named_number_of_rows_has_its_figure(kind, figure):
+    """What a group of few rows gets was not said before it was paid for."""
+    plan = plan_evaluation(grouped(**kind), n=1102, epsilon=0.8, by="sex")
+    told = hardly_measured(plan)
+    rows = float(re.search(rf"{figure} of a group unless the group has about (\d+) rows", told)[1])
+
+    def refusals(rows, name):
+        share = np.array(
+            [rows / plan.n, 1 - rows / plan.n, 0, 0]
+        )  # of each group: "other" and "missing" are empty
+        shapes = {"confusion": (2, 2), "scores": (10, 2)}
+        found = 0
+        for _ in range(RUNS):
+            counts = {}
+            for release in plan.releases:
+                shape = shapes.get(release, (3,))
+                one = np.array([0.5, 0.5, 0]) if shape == (3,) else np.full(shape, 1 / np.prod(shape))
+                true = plan.n * np.multiply.outer(share, one)
+                counts[release] = true + plan.noise * RNG.normal(size=true.shape)
+            found += groups_of(plan, counts)["f"].figures[name].value is None
+        return 100 * found / RUNS
+
+    assert refusals(rows, figure) <= 5 and refusals(rows / 2, figure) > 50
+    if "classes" in kind:
+        of_class = float(re.search(r"recall in a group unless it has about (\d+) rows of the class", told)[1])
+        assert refusals(2 * of_class, "recall of no") <= 5 and refusals(of_class, "recall of no") > 50
+    assert "of a group" not in hardly_measured(
+        plan_evaluation(grouped(**kind), n=50_000, epsilon=0.8, by="sex")
+    )
 
 
 def test_every_plan_has_its_words_in_little_time():

@@ -248,7 +248,7 @@ def drowned(plan: EvaluationPlan) -> str:
     if plan.noise <= _DROWNED * plan.n:
         return ""
     enough = gdp_epsilon(budget(plan.epsilon, plan.delta) * plan.noise / (_CLEAR * plan.n), plan.delta)
-    told = f"about epsilon = {enough:.2g}" if enough < USELESS else "far more records"
+    told = f"at least epsilon = {enough:.2g}" if enough < USELESS else "far more records"
     return (
         f"{plan.n:,} rows are too few to measure anything at this epsilon: the noise of a count is {plan.noise:.3g} rows. "
         f"It needs {told}, or fewer measures"

@@ -8,8 +8,8 @@ more, because each denominator is taken as low as noise rarely makes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,7 +43,7 @@ def hardly_measured(plan: EvaluationPlan) -> str:
     if not (wide or refusals):
         return ""
     if not wide and not now.refused(now.aimed):
-        return f"At this epsilon {', and '.join(refusals)}. {now.halved} {GOES_ON}"
+        return f"At this epsilon {_joined(refusals)}. {now.halved(refusals)} {GOES_ON}"
     told = []
     if wide and now.half < math.inf:
         of = "" if plan.error_bound is None and now.name != "log loss" else " of its scale"
@@ -54,10 +54,10 @@ def hardly_measured(plan: EvaluationPlan) -> str:
         epsilon=plan.epsilon,
         delta=plan.delta,
         counted="rows",
-        aim=f" and no figure refused{now.aim}" if refusals else "",
+        aim=now.aim(refusals) if refusals else "",
         cures=["fewer measures"] * (len(plan.measures) > 1) + ["a smaller error bound"] * now.loose,
     )
-    return f"{plan.n:,} rows are few for this epsilon: {', and '.join([*told, *refusals])}. {enough}"
+    return f"{plan.n:,} rows are few for this epsilon: {_joined([*told, *refusals])}. {enough}"
 
 
 def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
@@ -73,15 +73,30 @@ def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
 @dataclass(frozen=True)
 class _Expected:
     """What is refused under a condition, if noise is `factor` times smaller beside the rows. A condition is one number: of classes the
-    share of rows that each has at least, which as large a share of predictions names; of a target its deviation in parts of the error bound."""
+    share of rows that each has at least, which as large a share of predictions names; of a target its deviation in parts of the error bound.
+
+    group: the number of rows of one group, whose figures are then meant; None: those of all rows.
+    """
 
     plan: EvaluationPlan
     factor: float
+    group: float | None = None
 
-    @cached_property
+    @property
     def noise(self) -> float:
-        """Of one count of all rows."""
-        return self.plan.noise * math.sqrt(max(1, len(self.plan.groups))) / self.factor
+        """Of one count."""
+        groups = 1 if self.group is not None else max(1, len(self.plan.groups))
+        return self.plan.noise * math.sqrt(groups) / self.factor
+
+    @property
+    def n(self) -> float:
+        """The number of rows."""
+        return self.plan.n if self.group is None else self.group
+
+    @property
+    def public(self) -> bool:
+        """Whether that is known."""
+        return self.group is None and n_is_public(self.plan.domain.adjacency)
 
     @cached_property
     def best(self) -> float:
@@ -146,6 +161,7 @@ class _Expected:
         for name in self.refused(self.least):
             if name not in likely:
                 needs.setdefault(self._in_words(self._least_of(name)), []).append(name)
+        needs |= {need: [name] for name, need in self._of_groups()}
         for k, (need, names) in enumerate(needs.items()):
             predicted = " and of the predictions" if "precision" in names else ""
             told.append(f"{_listed(names)}{'' if k else ' may be refused'} unless {need}{predicted}")
@@ -153,50 +169,69 @@ class _Expected:
 
     def _least_of(self, name: str) -> float:
         """The condition from which on this figure is given in all but so few runs."""
-        low, high = self.least, self.best
+        low, high = 0.0, self.best
         for _ in range(30):
             middle = (low + high) / 2
             low, high = (middle, high) if name in self.refused(middle) else (low, middle)
         return high
 
+    def _of_groups(self) -> Iterator[tuple[str, str]]:
+        """(figure of one group, what the group needs for it), if that is more than what nothing is said about."""
+        plan = self.plan
+        if not plan.groups:
+            return
+        whole = replace(self, group=float(plan.n))
+        low, high = 0.0, float(plan.n)
+        for _ in range(30):
+            middle = (low + high) / 2
+            given = whole.name not in replace(self, group=middle).refused(self.best)
+            low, high = (low, middle) if given else (middle, high)
+        if whole.name != "R2" and high > _RARER * plan.n:
+            yield f"{whole.name} of a group", f"the group has about {_rows(high)} rows"
+        if "confusion" in plan.measures and (rows := whole._least_of("recall") * plan.n) > _RARER * plan.n:
+            yield "recall in a group", f"it has about {_rows(rows)} rows of the class"
+
     def _in_words(self, condition: float) -> str:
         plan = self.plan
         if plan.domain.classes:
-            return f"each class has about {float(up(condition * plan.n, 2)):,.0f} of the {plan.n:,} rows"
+            return f"each class has about {_rows(condition * plan.n)} of the {plan.n:,} rows"
         bound = plan.error_bound or 0.0
         cut = "" if plan.error_share >= 1 else f" (distances from the mean cut at {measured_alone(bound)})"
-        return (
-            f"the target's standard deviation{cut} is {measured_alone(float(up(condition * bound, 2)))} or more, "
-            f"{up(100 * condition * plan.error_share, 2)} % of the distance between its bounds"
-        )
+        return f"the target's standard deviation{cut} is {self._deviation(condition)}"
 
-    @property
-    def aim(self) -> str:
-        """The condition `aimed` in words; empty where no figure depends on one."""
-        if not {"confusion", "scores", "r2"} & {*self.plan.measures}:
-            return ""
-        if not self.plan.domain.classes:
-            return f" if {self._in_words(self.aimed)},"
-        share = up(100 * self.aimed, 2)
-        predicted = " and of the predictions" * ("confusion" in self.plan.measures)
-        return f" if each class has {share} % of the rows{predicted},"
+    def _deviation(self, condition: float) -> str:
+        least = measured_alone(float(up(condition * (self.plan.error_bound or 0.0), 2)))
+        return f"{least} or more, {up(100 * condition * self.plan.error_share, 2)} % of the distance between its bounds"
+
+    def aim(self, refusals: Sequence[str]) -> str:
+        """What an answer to these refusals aims at, and under which condition: the end of "for ± 5 in 100"."""
+        plan = self.plan
+        aim = f" and no figure{' of all rows' * bool(plan.groups)} refused"
+        if not {"confusion", "scores", "r2"} & {*plan.measures}:
+            return aim
+        if not plan.domain.classes:
+            named = any("standard deviation" in told for told in refusals)
+            condition = f"that is {self._deviation(self.aimed)}" if named else self._in_words(self.aimed)
+            return f"{aim} if {condition},"
+        predicted = " and of the predictions" * ("confusion" in plan.measures)
+        return f"{aim} if each class has {up(100 * self.aimed, 2)} % of the rows{predicted},"
 
     @property
     def loose(self) -> bool:
         """Whether R² is refused where half the error bound, which cuts few errors of a target as it is aimed at, would help."""
         return "r2" in self.plan.measures and self.aimed <= 0.25 and bool(self.refused(self.aimed))
 
-    @property
-    def halved(self) -> str:
-        """What makes the condition milder: a sentence."""
-        if self.plan.domain.classes:
-            return "Twice the epsilon halves such a number."
-        return "Four times the epsilon halves that deviation, and so does half the error bound."
+    @staticmethod
+    def halved(refusals: Sequence[str]) -> str:
+        """What makes these conditions milder: a sentence."""
+        if any("standard deviation" in told for told in refusals):
+            return "Four times the epsilon about halves that deviation, and so does half the error bound."
+        return "Twice the epsilon about halves such a number."
 
     def _made(self, condition: float, margin: float) -> Measured:
         """The figures of rows that just meet a condition, each denominator so many deviations of its noise below its true number."""
         counts = {release: self._counts(release, condition, margin) for release in self.plan.releases}
-        made = Measured(self.plan, counts, self.noise, n_is_public(self.plan.domain.adjacency))
+        made = Measured(self.plan, counts, self.noise, self.public)
         if "r2" not in self.plan.measures:
             return made
         # What the mean's noise adds to its squared error is taken off there: so it is put on here, before the margin.
@@ -208,7 +243,7 @@ class _Expected:
 
     def _counts(self, release: str, condition: float, margin: float) -> Floats:
         """Its counts; what is neither in the condition nor in a denominator is half."""
-        n, classes, bins = self.plan.n, len(self.plan.domain.classes), len(self.plan.edges) + 1
+        n, classes, bins = self.n, len(self.plan.domain.classes), len(self.plan.edges) + 1
         share = np.full(max(classes, 1), (1 - condition) / max(classes - 1, 1))
         share[0] = condition
         if release == "confusion":
@@ -223,10 +258,20 @@ class _Expected:
 
     def _pair(self, share: float, margin: float) -> Floats:
         """Counts of hits and misses, whose sum has a margin: under a public n beside rows that are neither."""
-        public = n_is_public(self.plan.domain.adjacency)
-        less = margin * self.noise * math.sqrt(2 / 3 if public else 2)
-        rows = self.plan.n - less
-        return np.array([share * rows, (1 - share) * rows, less if public else 0.0])
+        less = margin * self.noise * math.sqrt(2 / 3 if self.public else 2)
+        rows = self.n - less
+        return np.array([share * rows, (1 - share) * rows, less if self.public else 0.0])
+
+
+def _rows(least: float) -> str:
+    """A number of rows, rounded up."""
+    return f"{float(up(least, 2)):,.0f}"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Parts of a sentence."""
+    *most, last = parts
+    return f"{', '.join(most)}, and {last}" if most else last
 
 
 def _listed(names: Sequence[str]) -> str:
