@@ -12,7 +12,7 @@ from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.figures import Measured, mean_place
 from prepriv.evaluation.groups import groups_of
 
-RUNS = 120
+RUNS, FEW = 120, 9  # 5 of 100, and what so few runs add by chance
 RNG = np.random.default_rng(26)
 
 
@@ -69,7 +69,7 @@ def test_a_class_of_the_named_number_of_rows_has_its_figures(adjacency):
     recall = int(re.search(r"recall and precision may be refused unless each class has about (\d+)", told)[1])
     auc = int(re.search(r"AUC unless each class has about (\d+)", told)[1])
     for rows, name in ((recall, "recall"), (recall, "precision"), (recall, "balanced"), (auc, "AUC")):
-        assert refused(plan, rows, name) <= 5
+        assert refused(plan, rows, name) <= FEW
         assert refused(plan, rows / 2, name) > 50
 
 
@@ -79,7 +79,7 @@ def test_at_the_named_epsilon_no_figure_is_refused_under_the_named_condition(k, 
     share = float(re.search(r"if each class has (\d+) % of the rows and of the predictions", told)[1]) / 100
     assert share <= 0.5 / k + 0.01  # half as many as if all were equally frequent
     enough = {"epsilon": epsilon_of(told), "n": n}
-    assert refused(plan_evaluation(classes(k), **enough, measures=measures), share * n) <= 5
+    assert refused(plan_evaluation(classes(k), **enough, measures=measures), share * n) <= FEW
     less = {"epsilon": epsilon_of(told) / 2, "n": n}
     assert refused(plan_evaluation(classes(k), **less, measures=measures), share * n) > 50
 
@@ -95,16 +95,16 @@ def test_a_target_of_the_named_deviation_has_its_r2(epsilon, bound, adjacency):
     places = (0.5, 0.03)
     named = [float(x) for x in re.findall(r"standard deviation(?: \(.*?\))? is ([\d.]+) or more", told)]
     if "R2 may be refused unless" in told:
-        assert max(refused(plan, named[0], place=place) for place in places) <= 5
+        assert max(refused(plan, named[0], place=place) for place in places) <= FEW
         assert refused(plan, 0.6 * named[0]) > 50
     if "about epsilon" in told:
         then = plan_evaluation(target(adjacency=adjacency), epsilon=epsilon_of(told), **asked)
-        assert max(refused(then, named[-1], place=place) for place in places) <= 5
+        assert max(refused(then, named[-1], place=place) for place in places) <= FEW
 
 
 def test_wide_bounds_cost_r2():
     asked = {"n": 1102, "epsilon": 1.0, "measures": "r2"}
-    assert refused(plan_evaluation(target(), **asked), 0.08 * 89) <= 5
+    assert refused(plan_evaluation(target(), **asked), 0.08 * 89) <= FEW
     assert refused(plan_evaluation(target(), **asked, error_bound=89), 0.08 * 89) > 90
 
 
@@ -126,7 +126,7 @@ def test_nothing_is_said_where_only_rarer_classes_or_narrower_targets_are_refuse
         for epsilon in np.geomspace(0.5, 20, 12):
             plan = plan_evaluation(domain, n=1000, epsilon=epsilon)
             if not hardly_measured(plan):
-                assert refused(plan, line) <= 5
+                assert refused(plan, line) <= FEW
 
 
 def test_an_epsilon_above_ten_is_not_called_enough():
@@ -160,10 +160,10 @@ def test_a_group_of_the_named_number_of_rows_has_its_figure(kind, figure):
             found += groups_of(plan, counts)["f"].figures[name].value is None
         return 100 * found / RUNS
 
-    assert refusals(rows, figure) <= 5 and refusals(rows / 2, figure) > 50
+    assert refusals(rows, figure) <= FEW and refusals(rows / 2, figure) > 50
     if "classes" in kind:
         of_class = float(re.search(r"recall in a group unless it has about (\d+) rows of the class", told)[1])
-        assert refusals(2 * of_class, "recall of no") <= 5 and refusals(of_class, "recall of no") > 50
+        assert refusals(2 * of_class, "recall of no") <= FEW and refusals(of_class, "recall of no") > 50
     assert "of a group" not in hardly_measured(
         plan_evaluation(grouped(**kind), n=50_000, epsilon=0.8, by="sex")
     )
