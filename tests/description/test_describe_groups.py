@@ -123,3 +123,19 @@ def test_a_difference_of_two_numbers_is_as_wide_as_both():
     one, two = Estimate(5.0, 3.0, 6.0), Estimate(2.0, 1.0, 6.0)
     found = difference_of(one, two)
     assert (found.value, found.low, found.high) == (3.0, 3.0 - math.hypot(2, 4), 3.0 + math.hypot(1, 1))
+
+
+def test_the_classes_of_the_label_are_groups_too_and_another_column_is_told_which_are():
+    """`describe --by smoker`, the label, was refused, and no column was named; `ask "mean(age) by smoker"` answered."""
+    people = table()
+    found = prepriv.describe(people, domain(), epsilon=4.0, by="y", quantiles=[])
+    assert list(found.groups) == ["a", "b", "other", "missing"] and set(found.columns) == {*people.columns}
+    for name in "ab":
+        there = people[people.y == name]
+        assert found.groups[name].rows.value == pytest.approx(len(there), abs=100)
+        assert found.groups[name].columns["pay"].mean.value == pytest.approx(there.pay.mean(), abs=3)
+    assert "y" not in found.groups["a"].columns and json.loads(json_text(found))["by"] == "y"
+    for wrong in ("pay", "nobody", ["sex"]):
+        with pytest.raises(ValueError, match=r"or the label, one of 'sex', 'job', 'y'; got") as caught:
+            plan_description(domain(), epsilon=1.0, by=wrong)
+        assert "\n" not in str(caught.value)

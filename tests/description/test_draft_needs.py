@@ -196,8 +196,15 @@ def test_how_rare_a_class_may_be_is_said_before_the_charge_and_a_dry_run_stops_t
     assert run([*command, "--dry-run"]) == 0
     told = capsys.readouterr().err
     least = plan_draft(["a", "y"], label="y", n=3000, epsilon=0.2, delta=1e-6).needs.a_class
-    assert least > 240 and f"fewer than about {least:,} records" in told and "--classes no,yes" in told
+    assert (
+        least > 240
+        and f"fewer than about {least:,} records" in told
+        and "--classes A_CLASS,ANOTHER with" in told
+    )
     assert "numeric label" in told and "drafted for regression" in told
+    assert Ledger.open(tmp_path / "L.db").entries() == () and not (tmp_path / "S.yaml").exists()
+    assert run([*command, "--classes", "A_CLASS,ANOTHER"]) == 2  # copied
+    assert "stand for the names" in capsys.readouterr().err
     assert Ledger.open(tmp_path / "L.db").entries() == () and not (tmp_path / "S.yaml").exists()
     assert run([*command, "--classes", "yes, no"]) == 0
     told = capsys.readouterr().err

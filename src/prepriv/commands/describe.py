@@ -48,7 +48,7 @@ def describe(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Also describe each group of this declared categorical column, and how the groups differ."
+            help="Also describe each group of this declared categorical column, or each class of the label, and how the groups differ."
         ),
     ] = None,
     as_json: AsJson = False,

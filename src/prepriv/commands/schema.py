@@ -81,7 +81,7 @@ def schema_init(
     classes: Annotated[
         str | None,
         typer.Option(
-            help="With --epsilon: the classes of the label as you know them, such as no,yes. They are free: nothing is spent on the label."
+            help="With --epsilon: the classes of the label as you know them and as it spells them, such as no,yes for a label that says no or yes. They are free: nothing is spent on the label."
         ),
     ] = None,
     dry_run: Annotated[

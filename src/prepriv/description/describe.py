@@ -283,7 +283,7 @@ def describe(
     **options
         n : the declared number of records or units (default: the domain's; under replace-one the table's). quantiles
         : levels in (0, 1), default (0.25, 0.5, 0.75). bins : how many a histogram has, default 20. correlations :
-        default False. by : a declared categorical column, each group of which is also described by itself. A row is
+        default False. by : a declared categorical column, or the label, each group of which is also described by itself. A row is
         in one group only, so counts and sums of groups have no more noise than those of the whole table.
 
     Returns

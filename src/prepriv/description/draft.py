@@ -134,7 +134,7 @@ class DraftPlan:
         look, least = self.look, self.needs.a_class or 0
         whose = "records" if self.unit is None else "units"
         given = f"before a record is read, with {look.n:,} {whose} and ε = {exact(look.epsilon)}:"
-        free = f"declare the classes of {self.label!r}, which is free: --classes no,yes (in Python classes=)"
+        free = f"declare the classes of {self.label!r}, which is free: --classes {','.join(PLACEHOLDERS)} with its own names (in Python classes=)"
         free += f". A numeric label with more than {MOST_CLASSES} common values, or with fewer than two, is drafted for regression"
         if 2 * least > look.n:
             return f"{given} even a class of half of the {whose} may not be seen. Draft with a larger ε, or {free}"
@@ -144,6 +144,7 @@ class DraftPlan:
         )
 
 
+PLACEHOLDERS = ("A_CLASS", "ANOTHER")  # of names that only a user knows; refused where they are copied
 _TO_LOOK_AT = ("LEFT OUT", "NO GAPS", "THE LABEL", "LOOK AT")  # how lines begin that ask for a decision
 
 
@@ -387,9 +388,13 @@ def _declared_classes(classes: Sequence[str] | None) -> tuple[str, ...]:
             raise ValueError(
                 f"classes: a cell that says {shown(said)} is read as a gap. To make it a class, write the schema by hand"
             )
+    if {*given} == {*PLACEHOLDERS}:
+        raise ValueError(
+            f"classes: {' and '.join(PLACEHOLDERS)} stand for the names of the label's classes: write these as the label spells them"
+        )
     if len(given) < 2 or len({*given}) < len(given) or not all(map(is_class, given)):
         raise ValueError(
-            f"classes must be two or more different names, as the label spells them, such as no,yes; got {shown(classes)}"
+            f"classes must be two or more different names, as the label spells them; got {shown(classes)}"
         )
     return tuple(sorted(given))
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from prepriv._arguments import shown
 from prepriv.adjacency import n_is_public
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.answers import Asker
@@ -20,6 +21,7 @@ from prepriv.description.summaries import CategoricalSummary, NumericSummary, Su
 from prepriv.domain import Domain
 from prepriv.tables.written import span_of
 
+_NAMED = 20  # columns, in a sentence
 _MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first
 
 
@@ -72,9 +74,15 @@ def plan_groups(
     levels: Sequence[float],
     bins: int,
 ) -> AskedPlan:
-    """Price a description of each group of a declared categorical column. ValueError for another column."""
-    if not isinstance(by, str) or not isinstance(domain.columns.get(by), Categorical):
-        raise ValueError("by must be one of the declared categorical columns")
+    """Price a description of each group of a declared categorical column, or of each class of the label. ValueError for another column."""
+    known = [name for name, column in domain.columns.items() if isinstance(column, Categorical)]
+    known += [] if domain.label is None else [domain.label]
+    if not isinstance(by, str) or by not in known:
+        listed = f"one of {', '.join(map(repr, known[:_NAMED]))}" if known else "of which there are none"
+        more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
+        raise ValueError(
+            f"by must be a declared categorical column or the label, {listed}{more}; got {shown(by)}"
+        )
     asked = [Asked("count", by=by)]
     for name, column in domain.columns.items():
         if isinstance(column, Numeric):
@@ -83,7 +91,7 @@ def plan_groups(
             asked += [Asked("quantile", (name,), by, level=q) for q in levels]
         elif name != by:
             asked.append(Asked("histogram", (name,), by))
-    if domain.label is not None:
+    if domain.label not in (None, by):
         asked.append(Asked("histogram", (domain.label,), by))
     half = 0.25 if levels else 0.5
     weights = {"moments": half, "bins": half, "quantile": 0.5 / max(1, len(levels))}

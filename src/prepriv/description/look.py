@@ -192,7 +192,7 @@ class PrivateFrame:
         if self.n is not None and len(frame) != self.n:
             raise BadData(
                 f"the plan is for {self.n:,} records, and the table has another number; a header line is not a record, and a quoted cell may hold line breaks: "
-                "count records, not lines"
+                "count records, not lines. If rows were dropped, their number is another, too. Rows with gaps can stay: a gap is declared, not dropped"
             )
         return frame
 

@@ -255,7 +255,7 @@ class PrivateTable:
         if self.counted and table.n != self.n:
             raise BadData(
                 f"the plan is for {self.n:,} {self.what}, and the table has another number; a header line is not a record, and a quoted cell may hold line breaks: "
-                "count records, not lines"
+                "count records, not lines. If rows were dropped, their number is another, too. Rows with gaps can stay: a gap is declared, not dropped"
             )
         return table, targets
 
