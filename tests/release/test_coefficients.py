@@ -250,6 +250,33 @@ def test_weights_of_cells_that_nothing_centres_are_not_compared_with_zero():
     assert "a=u" in said and said.index("a=u") < said.index("b=u")
 
 
+def test_features_of_splines_bins_and_dropped_levels_have_names_and_a_loaded_model_too(tmp_path):
+    """A finding: two features of one column, or fewer than may be declared, left all without a name."""
+    import pandas as pd
+    from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PowerTransformer, SplineTransformer
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({c: rng.random(2000) for c in "sbp"}).assign(c=rng.choice(list("uvw"), 2000))
+    columns = {c: Numeric(0, 1) for c in "sbp"} | {"c": Categorical(list("uvw"))}
+    parts = [
+        ("s", SplineTransformer(n_knots=3, degree=2), ["s"]),
+        ("b", KBinsDiscretizer(3, encode="onehot-dense", strategy="uniform"), ["b"]),
+        ("p", PowerTransformer(), ["p"]),
+        ("c", OneHotEncoder(drop="first"), ["c"]),
+    ]
+    y = np.where(table["s"] > 0.5, "yes", "no")
+    made = _kept(columns, False, parts, table, y, 2000)
+    named = made.coefficients_.names
+    assert {"s (1)", "s (2)", "b=bin 1 of 3", "b=bin 3 of 3", "p", "c=v", "c=w"} <= set(
+        named
+    )  # the first level in the order of letters is other
+    assert "c=other" not in named and len(named) == len(made.coefficients_.weights)
+    assert "(always 0)" not in str(made.coefficients_)
+    made.model_.save(tmp_path / "m")
+    loaded = prepriv.Model.load(tmp_path / "m").coefficients_
+    assert str(loaded) == str(made.coefficients_) and loaded.names == named
+
+
 def test_what_shrinking_leaves_of_a_mean_is_in_the_noise_of_weights():
     """Planted: none of it. A mean of length 2 in noise of length 1 is drawn to 1.5."""
     left = ShrunkCenter(payment=Budget()).mean_left(Subtract(np.array([0.0, 1.5])), 1.0)

@@ -7,6 +7,7 @@ data alone: no object of scikit-learn is kept. Proof: docs/proofs/fitted.md.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,18 +61,25 @@ class CompiledMap(StoredMap):
         return list(json.loads(self.columns))
 
     def names(self) -> tuple[str, ...] | None:
-        """The column, or the category of a column, that each feature is of; None where one is of several, or the same as another.
+        """The column, or the category or bin of a column, that each feature is of; None where one is of several columns.
 
-        A feature that no operation makes is "(always 0)", with a number.
+        Features that would have the same name, such as splines of one column, have numbers, too. One that no operation makes is
+        "(always 0)", with a number.
         """
         ends = [[str(c) for c in kind.get("categories", ())] for kind in self._kinds]
         found = _named(
             self._ops, [(str(k["name"]), (*end, "other", "missing")) for k, end in zip(self._kinds, ends)]
         )
-        if found is None or len({name for name, _ in found}) < len(found):
+        if found is None:
             return None
-        more = range(1, self.features - len(found) + 1)
-        return (*(name for name, _ in found[: self.features]), *(f"{ALWAYS_ZERO} {i}" for i in more))
+        made = [name for name, _ in found[: self.features]]
+        often, seen, apart = Counter(made), Counter[str](), list[str]()
+        for name in made:
+            seen[name] += 1
+            apart.append(f"{name} ({seen[name]})" if often[name] > 1 else name)
+        more = range(1, self.features - len(made) + 1)
+        names = (*apart, *(f"{ALWAYS_ZERO} {i}" for i in more))
+        return names if len(set(names)) == len(names) else None
 
     def transform(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):
@@ -82,6 +90,8 @@ class CompiledMap(StoredMap):
         return out
 
 
+_EACH = frozenset(["affine", "chained", "clip", "fill", "function", "interp", "more", "power"])
+"""Operations that make one column of each."""
 _Named = list[tuple[str, tuple[str, ...]]]  # a column and, of one that was not encoded yet, its values
 
 
@@ -97,9 +107,20 @@ def _named(ops: Sequence[Op], columns: _Named) -> _Named | None:
             columns = [columns[i] for i in op["of"]]
         elif op["do"] == "table":
             columns = [_of_value(columns[j], np.asarray(v)) for j, v in zip(op["of"], op["values"])]
-        elif op["do"] not in ("fill", "affine", "clip"):
+        elif op["do"] == "polynomial":
+            columns = [(columns[i][0], ()) for i in op["of"]]
+        elif op["do"] == "cut":
+            ends = [len(edges) + 1 for edges in op["edges"]]
+            columns = [(name, _bins(end)) for (name, _), end in zip(columns, ends)]
+        elif op["do"] == "gaps":
+            columns = [(f"{name} is missing", ()) for name, _ in columns]
+        elif op["do"] not in _EACH:
             return None
     return columns
+
+
+def _bins(count: int) -> tuple[str, ...]:
+    return tuple(f"bin {i + 1} of {count}" for i in range(count))
 
 
 def _of_value(column: tuple[str, tuple[str, ...]], values: Floats) -> tuple[str, tuple[str, ...]]:

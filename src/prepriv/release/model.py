@@ -46,6 +46,7 @@ from prepriv.tables.encoding import encode
 from prepriv.tables.inspect import check_new_rows
 
 if TYPE_CHECKING:
+    from prepriv.release.coefficients import Coefficients
     from prepriv.release.shapes import Shape
 
 _FORMAT = "prepriv-model-2"
@@ -405,6 +406,19 @@ class Model:
         from prepriv.release.shapes import shapes
 
         return shapes(self)
+
+    @property
+    def coefficients_(self) -> Coefficients:
+        """The weights by column, with their noise, as those of the estimator that was fitted; of a loaded model, too.
+
+        AttributeError where no weight belongs to one column alone.
+        """
+        from prepriv.release.coefficients import coefficients
+
+        try:
+            return coefficients(self)
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; arrays as base64."""
