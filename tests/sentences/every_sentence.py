@@ -23,6 +23,9 @@ _PARTS = {
     "any": r".*",
     "v": rf"(?P<v>{_NUMBER})",
     "ends": rf"(?P<v>{_NUMBER}) \[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\]",
+    "figure": "(?P<figure>[^:]+)",
+    "asked": "(?P<asked>[a-z_0-9, ]+)",
+    "declared": "(?P<declared>declared )?",
     "kind": "(?P<kind>empty cells|cells that are not as declared|numbers outside their declared bounds are read as the nearest bound)",
     "cells": r"(?P<cells>.*)",
     "key": r"(?P<key>\w+)",
@@ -54,9 +57,9 @@ def check_sentence(sentence: str, known: Known) -> None:
 
 
 def check_lines(lines: list[str], known: Known) -> None:
-    """Each line with a number that is neither of a table nor its title."""
+    """Each line that is neither of a table nor its title."""
     for line, after in zip(lines, [*lines[1:], ""]):
-        if re.search(r"\d", line) and not re.search("[┃│]", line) and "┃" not in after:  # not of a table
+        if line.strip() and not re.search("[┃│╇]", line) and "┃" not in after:
             check_sentence(line.strip(), known)
 
 
@@ -99,13 +102,15 @@ def _listed(names: str) -> list[str]:
 def _where(known: Known, said: dict[str, Any]) -> bool:
     """The rows that a score is about, and how many have a label."""
     have, n = int(known.labelled().sum()), len(known.table)
-    if said.get("m") is None:
-        return read(said["n"]) == n and have > 0.99 * n
-    return read(said["n"]) == n and abs(read(said["m"]) - have) <= 1 and have < n
+    if read(said["n"]) != known.declared or (said["declared"] is None) != (known.declared == n):
+        return False
+    if said.get("m") is None and said["declared"] and {*known.seen["measures"]} <= {"scores", "confusion"}:
+        return True  # nothing that was released tells rows without a label from rows that are not there
+    return have > 0.99 * n if said.get("m") is None else abs(read(said["m"]) - have) <= 1 and have < n
 
 
 _ROWS = [
-    f"[[n]] records{aside}{of}, with noise that protects them"
+    f"[[n]] [[declared]]records{aside}{of}, with noise that protects them"
     for aside in ("", " that were set aside")
     for of in ("", ", of which about [[m]] have a declared class as their label", ", of which about [[m]] have a declared number as their label")
 ]  # fmt: skip
@@ -123,7 +128,7 @@ def _right(known: Known, said: dict[str, Any]) -> bool:
 def _commonest(known: Known, said: dict[str, Any]) -> bool:
     known.seen["commonest"] = said
     of = (known.table.y == said["class"]).sum() / known.labelled().sum()
-    return said["class"] == known.commonest and agrees(100 * of, said["v"], said["low"], said["high"], 0.1)
+    return said["class"] in known.commonest and agrees(100 * of, said["v"], said["low"], said["high"], 0.1)
 
 
 def _beaten(known: Known) -> tuple[bool, bool]:
@@ -139,22 +144,25 @@ def _beaten(known: Known) -> tuple[bool, bool]:
 def _below(known: Known, said: dict[str, Any]) -> bool:
     right = known.figure("accuracy")
     return (
-        said["class"] == known.commonest
+        said["class"] in known.commonest
         and _beaten(known)[0]
         and right is not None
-        and right < (known.table.y == known.commonest).sum() / known.labelled().sum()
+        and right < (known.table.y == said["class"]).sum() / known.labelled().sum()
     )
 
 
 @says(
     "As far as this measurement can tell, the model does not beat always answering [[class]] in accuracy.",
     "It is not known to be better than always predicting [[class]]: do not use it for decisions.",
+    "It is not known to be better than always predicting the commonest class: do not use it for decisions.",
     "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[share]]): weigh the classes or use the probabilities.",
     "In accuracy it is not known to be better than always predicting [[class]]. Its probabilities do tell the classes apart (AUC [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
     "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
 )
 def _not_above(known: Known, said: dict[str, Any]) -> bool:
-    return said["class"] == known.commonest and _beaten(known) != (False, True)
+    if "class" not in said:
+        return "commonest" not in known.seen  # it was not measured
+    return said["class"] in known.commonest and _beaten(known) != (False, True)
 
 
 @says(
@@ -165,7 +173,7 @@ def _balanced(known: Known, said: dict[str, Any]) -> bool:
     return (
         figure_agrees(known, said, "balanced accuracy")
         and agrees(alike, said["n"], None, None)
-        and said["class"] == known.commonest
+        and said["class"] in known.commonest
     )
 
 
@@ -205,6 +213,32 @@ def _unknown_there(known: Known, said: dict[str, Any]) -> bool:
 @says("Of 100 predictions for records of [[group]], [[share]] are right.")
 def _right_in_group(known: Known, said: dict[str, Any]) -> bool:
     return figure_agrees(known, said, "accuracy", said["group"])
+
+
+@says(
+    *(
+        f"How {what} was not measured: {how} does.{besides}"
+        for what in (
+            "often it is right",
+            "well it recognises each class",
+            "far predictions are off",
+            "far predictions for each group are off",
+        )
+        for how in (
+            '`--measure confusion` (`measures=["confusion"]` in Python)',
+            '`--measure squared_error` (`measures=["squared_error"]` in Python)',
+        )
+        for besides in ("", *(f" What was measured on {rows}: [[asked]]." for rows in _ROWS))
+    ),
+    "[[asked]]: nothing else was measured, and this does not say [[any]]. Measure that before anyone relies on it: [[any]]",
+    'It is not known how often the commonest class alone would be right: it was not measured; `--measure confusion` (`measures=["confusion"]` in Python) does.',
+    'Whether they are nearer than always predicting the mean is not known: that was not measured, `--measure r2` (`measures=["r2"]` in Python) does.',
+    "Compare it with always predicting the mean before anyone relies on it: `--measure r2` [[any]]",
+)
+def _not_measured(known: Known, said: dict[str, Any]) -> bool:
+    """What was asked for instead, and on how many rows."""
+    of_rows = said.get("n") is None or _where(known, said)
+    return of_rows and (said.get("asked") is None or said["asked"].split(", ") == known.seen["measures"])
 
 
 @says("Too few records beside the noise to say how often it is right for [[names]] (`g`).")
@@ -325,9 +359,15 @@ def _off(known: Known, said: dict[str, Any]) -> bool:
 @says(
     "On average predictions are off by [[off]]mean absolute error, cut alike). That of the mean was not measured.",
     "On average predictions are off by [[off]]mean absolute error, cut alike).",
+    "On average predictions are off by [[off]]mean absolute error).",
+    *(
+        f"On average predictions are off by [[off]]mean absolute error, where [[bound]]), measured on {rows}."
+        for rows in _ROWS
+    ),
 )
 def _off_on_average(known: Known, said: dict[str, Any]) -> bool:
-    return figure_agrees(known, said, "mean absolute error", None, 1)
+    of_rows = said.get("n") is None or (_where(known, said) and _cut(known, said))
+    return of_rows and figure_agrees(known, said, "mean absolute error", None, 1)
 
 
 @says(
@@ -361,21 +401,31 @@ def _beats_cut(known: Known, said: dict[str, Any]) -> bool:
 
 
 _FIRST = "Predictions for records of [[group]] are off by [[share]]"
+_ALL = "those for all records by [[number]] ([[number]] to [[number]])"
+
+
+def _told_by(known: Known) -> str:
+    """The error that groups are told by."""
+    squared = "squared_error" in known.seen["measures"]
+    return "root mean squared error" if squared else "mean absolute error"
 
 
 @says(
-    f"{_FIRST}, those for all records by {_NUMBER}".replace(
-        _NUMBER, "[[number]] ([[number]] to [[number]]): root mean squared error, where [[bound]]."
+    *(
+        f"{_FIRST}, {_ALL}: {error}{cut}."
+        for error in ("root mean squared error", "mean absolute error")
+        for cut in (", where [[bound]]", "")
     ),
     f"{_FIRST}.",
 )
 def _off_in_group(known: Known, said: dict[str, Any]) -> bool:
-    return figure_agrees(known, said, "root mean squared error", said["group"], 1)
+    cut = said.get("bound") is None or _cut(known, said)
+    return cut and figure_agrees(known, said, _told_by(known), said["group"], 1)
 
 
 @says("Too few records of [[names]] (`g`) beside the noise to say how far predictions are off there.")
 def _unknown_off(known: Known, said: dict[str, Any]) -> bool:
-    return all(known.figure("root mean squared error", group) is None for group in _listed(said["names"]))
+    return all(known.figure(_told_by(known), group) is None for group in _listed(said["names"]))
 
 
 @says(
@@ -391,7 +441,7 @@ def _less_off(known: Known, said: dict[str, Any]) -> bool:
 )
 def _errors_apart(known: Known, said: dict[str, Any]) -> bool:
     known.seen.setdefault("apart", set()).add((said["one"], said["two"]))
-    one, two = (known.figure("root mean squared error", said[of]) for of in ("one", "two"))
+    one, two = (known.figure(_told_by(known), said[of]) for of in ("one", "two"))
     assert one is not None and two is not None
     return agrees(one - two, said["v"], said["low"], said["high"], 0.01 * (known.error_bound or 0.0))
 
@@ -400,8 +450,8 @@ def _errors_apart(known: Known, said: dict[str, Any]) -> bool:
     "Predictions for records of [[names]] (`g`) are off by more than for all: decide whether they are near enough there."
 )
 def _worse_groups(known: Known, said: dict[str, Any]) -> bool:
-    whole = known.figure("root mean squared error") or 0.0
-    return all((known.figure("root mean squared error", g) or 0.0) > whole for g in _listed(said["names"]))
+    whole = known.figure(_told_by(known)) or 0.0
+    return all((known.figure(_told_by(known), g) or 0.0) > whole for g in _listed(said["names"]))
 
 
 @says(
@@ -423,6 +473,38 @@ def _one_number(known: Known, said: dict[str, Any]) -> bool:
 # ------------------------------------------------------------------------------------------ other lines
 
 
+@says("Nothing in these numbers asks for a change. Measure the groups that it will be used for.")
+def _nothing_asks(known: Known, said: dict[str, Any]) -> bool:
+    if not known.case.classes:
+        return (
+            read(known.seen["R2", None]["low"]) > 0 and known.seen["mean"] <= (known.error_bound or 0.0) / 2
+        )
+    recalls = [known.figure(f"recall of {c}") or 0.0 for c in known.case.classes]
+    return _beaten(known) == (False, True) and min(recalls) > 0.66
+
+
+@says(
+    "Always predicting the mean would be off by much more.",
+    "They are nearer than always predicting the mean: R² [[share]] is above 0.",
+)
+def _much_nearer(known: Known, said: dict[str, Any]) -> bool:
+    found = known.figure("R2")
+    return found is not None and found > (0.5 if "v" not in said else 0)
+
+
+@says("[[figure]]: refused, too few rows beside the noise")
+def _refused(known: Known, said: dict[str, Any]) -> bool:
+    return known.figure(said["figure"]) is None
+
+
+@says("[[figure]]: [[ends]]")
+def _figure_line(known: Known, said: dict[str, Any]) -> bool:
+    """Of `print(evaluation)`."""
+    known.seen[said["figure"], None] = said
+    noise = known.seen["noise"].get((None, said["figure"]), 0.0)
+    return agrees(known.figure(said["figure"]), said["v"], said["low"], said["high"], noise)
+
+
 @says("Of the [[n]] declared records, coins chose [[m]] to train on and [[v]] to measure on.")
 def _coins(known: Known, said: dict[str, Any]) -> bool:
     whole, tested = len(known.case.table), len(known.table)
@@ -430,7 +512,8 @@ def _coins(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "[[key]]: share of rows: [[ends]]; nothing else can be said, because it has too few rows beside the noise"
+    "[[key]]: share of rows with a label: [[ends]]; nothing else can be said, because it has too few rows beside the noise",
+    "[[key]]: share of rows: [[ends]]; nothing else can be said, because it has too few rows beside the noise",
 )
 def _nothing_else(known: Known, said: dict[str, Any]) -> bool:
     return (
@@ -447,19 +530,20 @@ def _more_lines(known: Known, said: dict[str, Any]) -> bool:
 @says(
     "Each interval holds by itself; noise and sampling are standard deviations; [[bound]], those of the mean in R2, too",
     "Each interval holds by itself; noise and sampling are standard deviations",
+    "[[bound]], those of the mean in R2, too",
 )
 def _about_intervals(known: Known, said: dict[str, Any]) -> bool:
     return known.error_bound is None or _cut(known, said)
 
 
-@says("WARNING: the model was trained on [[n]] declared records, and there are [[m]] test rows. [[any]]")
+@says("WARNING: the model was trained on [[n]] declared records, and [[m]] test rows are declared. [[any]]")
 def _as_many(known: Known, said: dict[str, Any]) -> bool:
-    return read(said["m"]) == len(known.table) >= read(said["n"]) == known.seen["trained on"]
+    return read(said["m"]) == known.declared >= read(said["n"]) == known.seen["trained on"]
 
 
-@says("[[any]], replace-one, n = [[n]] test rows[[any]]")
+@says("[[any]]-one, n = [[n]] test rows[[any]]")
 def _test_rows(known: Known, said: dict[str, Any]) -> bool:
-    return read(said["n"]) == len(known.table)
+    return read(said["n"]) == known.declared
 
 
 @says("[[kind]]: [[cells]]")
@@ -479,8 +563,22 @@ ABOUT_NO_ROW = (
     "no useful bound at δ = [[number]], replace-one, n = [[any]]",
     "to spend: no useful bound at δ = [[any]]",
     "Suppose that someone knows all the data except [[any]] they guess right at most 100% of the time, instead of 50%.",
-    "a probability of [[any]]",
-    "Nothing in these numbers asks for a change. Measure the groups that it will be used for.",
+    "The data set has no name here, since no ledger was charged.",
+    "Columns, bounds[[any]] and the number of records were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
+    "Nobody is named who answers for them. Whoever writes the schema can enter a name, as `declared_by:`.",
+    "How good it is",
+    "For whom it fails",
+    "What it predicts",
+    "What to do about it",
+    "What it promises",
+    "They follow from the counts of the scores, so a choice among them is free: [[any]]",
+    "A target outside these bounds counts as the nearer bound.",
+    "`prepriv validate new.csv --model run --no-labels` lists them by kind",
+    "The claim of a private model does not cover predictions of private rows: [[any]]",
+    "A cell that is empty or cannot be read as a number is left out of the means, [[any]]",
+    '"other" counts the values that are not listed, and "missing" the gaps.',
+    "share: of all records, or of all in the group. Records with a gap there count, as missing.",
+    "wrote [[any]]",
     "Before it is used for one of the groups, read that group's lines[[any]]: noise hides small groups first.",
     "Do not publish it with this ε: no useful bound: [[any]]",
     "Whether it serves some groups worse was not measured: [[any]]",

@@ -115,6 +115,11 @@ class Known:
     error_bound: float | None = None
     seen: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def declared(self) -> int:
+        """The declared number of rows, which need not be the true one."""
+        return int(self.seen.get("rows", len(self.table)))
+
     def labelled(self) -> np.ndarray:
         """Which rows have a label."""
         return (
@@ -130,8 +135,8 @@ class Known:
     def figure(self, name: str, group: str | None = None) -> float | None:
         """Its exact value; None where no row has it."""
         of_group, own = self.group(group), self.group(group) & self.labelled()
-        if name == "share of rows":
-            return float(of_group.mean())
+        if name.startswith("share of rows"):
+            return float(of_group.mean() if name == "share of rows" else own.sum() / self.labelled().sum())
         with np.errstate(all="ignore"):
             found = float((self._of_classes if self.case.classes else self._of_number)(name, own))
         return None if np.isnan(found) else found
@@ -184,9 +189,10 @@ class Known:
         return (numbers(cells) > 100).sum(), (cells != "").sum()  # of the numbers
 
     @property
-    def commonest(self) -> str:
-        """The class with the most rows."""
-        return max(self.case.classes, key=lambda c: (self.table.y == c).sum())
+    def commonest(self) -> list[str]:
+        """The class with the most rows, or those of as many."""
+        counts = {c: (self.table.y == c).sum() for c in self.case.classes}
+        return [c for c in counts if counts[c] >= max(counts.values()) - 0.5]
 
     # ------------------------------------------------------------------------------- of a described table
 

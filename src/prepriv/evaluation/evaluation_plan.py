@@ -267,12 +267,12 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
         drafted = any(drafted.rows == plan.n for drafted in model.domain.drafts)
         whole = ", as many as the schema was drafted from" if drafted else ""
         return (
-            f"the model was trained on {trained:,} declared records, and there are {plan.n:,} test rows{whole}. If they hold those records, as "
+            f"the model was trained on {trained:,} declared records, and {plan.n:,} test rows are declared{whole}. If they hold those records, as "
             "the file of a run with --holdout does, the score says little about new records, and they are paid for twice. The score of a "
             "holdout is about records that were set aside, and stands in the report of the run"
         )
     return (
-        f"the model was trained on {plan.n:,} declared records, and there are as many test rows. If they are the same, the score says nothing "
+        f"the model was trained on {plan.n:,} declared records, and as many test rows are declared. If they are the same, the score says nothing "
         "about new records, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"
     )
 

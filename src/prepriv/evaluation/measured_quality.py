@@ -30,7 +30,8 @@ def quality_of(made: PrivateEvaluation) -> Quality:
     counted = "records" if plan.domain.unit is None else "units"
     apart = " that were set aside" if made.whole is not None else ""
     noise = ", with noise that protects them" if made.private else ""
-    where = f"{plan.n:,} {counted}{apart}{_of_which(rows)}{noise}"
+    declared = "" if rows.known else "declared "  # the true number is private
+    where = f"{plan.n:,} {declared}{counted}{apart}{_of_which(rows)}{noise}"
     if plan.domain.target is not None:
         error, r2 = (made.figures.get(name) for name in ("root mean squared error", "R2"))
         off, mean, ends = None if error is None else error.value, None, None
