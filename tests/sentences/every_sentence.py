@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from known_rows import Known
 
 _NUMBER = r"-?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?"
 _PARTS = {
-    "share": rf"(?P<v>{_NUMBER})(?: \((?P<low>{_NUMBER}) to (?P<high>{_NUMBER})\))?",
+    "share": rf"(?:(?P<v>{_NUMBER})(?: \((?P<low>{_NUMBER}) to (?P<high>{_NUMBER})\))?|at most (?P<most>{_NUMBER})|at least (?P<least>{_NUMBER}))",
     "n": r"(?P<n>[\d,.]+)",
     "m": r"(?P<m>[\d,.]+)",
     "class": r'"(?P<class>[^"]*)"',
@@ -23,6 +24,7 @@ _PARTS = {
     "any": r".*",
     "v": rf"(?P<v>{_NUMBER})",
     "ends": rf"(?P<v>{_NUMBER}) \[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\]",
+    "same": r'"(?P<same>[^"]*)"',
     "figure": "(?P<figure>[^:]+)",
     "asked": "(?P<asked>[a-z_0-9, ]+)",
     "declared": "(?P<declared>declared )?",
@@ -51,9 +53,16 @@ def check_sentence(sentence: str, known: Known) -> None:
     """Find the check of a sentence and make it. AssertionError where it is false, or nothing knows it."""
     for pattern, check in CHECKS:
         if found := pattern.fullmatch(sentence):
-            assert check(known, found.groupdict()), f"{known.case.name}: false: {sentence}"
+            assert check(known, _with_ends(found.groupdict())), f"{known.case.name}: false: {sentence}"
             return
     raise AssertionError(f"{known.case.name}: no check knows this sentence: {sentence}")
+
+
+def _with_ends(said: dict[str, Any]) -> dict[str, Any]:
+    """A share that is told by one end of its interval, as the others are."""
+    if said.get("most") is not None:
+        return said | {"v": "0", "low": "0", "high": said["most"]}
+    return said | {"v": "100", "low": said["least"], "high": "100"} if said.get("least") is not None else said
 
 
 def check_lines(lines: list[str], known: Known) -> None:
@@ -200,6 +209,14 @@ def _recall(known: Known, said: dict[str, Any]) -> bool:
     return figure_agrees(known, said, f"recall of {said['class']}")
 
 
+@says(
+    "Do not rely on the model to find [[class]]: of 100 records that are truly [[same]] it recognises [[share]]."
+)
+def _rarely_found(known: Known, said: dict[str, Any]) -> bool:
+    of_class = figure_agrees(known, said, f"recall of {said['class']}")
+    return of_class and said["class"] == said["same"] and read(said["high"]) < 50
+
+
 @says("Of 100 records of [[group]] that are truly [[class]], it recognises [[share]].")
 def _recall_of_group(known: Known, said: dict[str, Any]) -> bool:
     return figure_agrees(known, said, f"recall of {said['class']}", said["group"])
@@ -329,7 +346,7 @@ def _error(known: Known, said: dict[str, Any], name: str) -> bool:
 
 
 _SHARE_OF = rf"(?P<v>{_NUMBER}) \((?P<low>{_NUMBER}) to (?P<high>{_NUMBER}); "
-_PARTS |= {"off": _SHARE_OF, "bound": rf"errors above (?P<bound>{_NUMBER}) count as (?P<same>{_NUMBER})"}
+_PARTS |= {"off": _SHARE_OF, "bound": rf"[Ee]rrors above (?P<bound>{_NUMBER}) count as (?P<same>{_NUMBER})"}
 
 
 def _cut(known: Known, said: dict[str, Any]) -> bool:
@@ -360,6 +377,7 @@ def _off(known: Known, said: dict[str, Any]) -> bool:
     "On average predictions are off by [[off]]mean absolute error, cut alike). That of the mean was not measured.",
     "On average predictions are off by [[off]]mean absolute error, cut alike).",
     "On average predictions are off by [[off]]mean absolute error).",
+    "On average predictions are off by [[off]]mean absolute error). That of the mean was not measured.",
     *(
         f"On average predictions are off by [[off]]mean absolute error, where [[bound]]), measured on {rows}."
         for rows in _ROWS
@@ -371,7 +389,8 @@ def _off_on_average(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "Always predicting the mean would be off by [[share]] (root mean squared error, too, with errors cut alike)."
+    "Always predicting the mean would be off by [[share]] (root mean squared error, too, with errors cut alike).",
+    "Always predicting the mean would be off by [[share]] (root mean squared error, too).",
 )
 def _off_by_mean(known: Known, said: dict[str, Any]) -> bool:
     e, r2 = known.figure("root mean squared error"), known.figure("R2")
@@ -381,7 +400,8 @@ def _off_by_mean(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "The model is not shown to be better than the mean: the error of the mean is uncertain, too. R² [[share]] compares both, and its interval reaches 0."
+    "The model is not shown to be better than the mean. R² [[share]] compares both, and its interval reaches 0.",
+    "The model is not shown to be better than the mean: the error of the mean is uncertain, too. R² [[share]] compares both, and its interval reaches 0.",
 )
 def _not_better(known: Known, said: dict[str, Any]) -> bool:
     return figure_agrees(known, said, "R2", None, 1) and read(said["low"]) <= 0 <= read(said["high"])
@@ -512,14 +532,17 @@ def _coins(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "[[key]]: share of rows with a label: [[ends]]; nothing else can be said, because it has too few rows beside the noise",
-    "[[key]]: share of rows: [[ends]]; nothing else can be said, because it has too few rows beside the noise",
+    "[[key]]: share of rows with a label: [[ends]]; nothing else about it stands out of the noise",
+    "[[key]]: share of rows: [[ends]]; nothing else about it stands out of the noise",
 )
 def _nothing_else(known: Known, said: dict[str, Any]) -> bool:
-    return (
-        agrees(known.figure("share of rows", said["key"]), said["v"], said["low"], said["high"], 0.01)
-        and known.figure("share of rows", said["key"]) == 0
+    name = (
+        "share of rows"
+        if not {*known.seen["measures"]} <= {"scores", "confusion"}
+        else "share of rows with a label"
     )
+    few = known.figure(name, said["key"]) == 0 or known.seen["measures"] == ["r2"]
+    return few and agrees(known.figure(name, said["key"]), said["v"], said["low"], said["high"], 0.01)
 
 
 @says("[[n]] more differences: --out has them all")
@@ -530,6 +553,8 @@ def _more_lines(known: Known, said: dict[str, Any]) -> bool:
 @says(
     "Each interval holds by itself; noise and sampling are standard deviations; [[bound]], those of the mean in R2, too",
     "Each interval holds by itself; noise and sampling are standard deviations",
+    "Each interval holds by itself; noise and sampling are standard deviations; [[bound]]",
+    "[[bound]], those of the mean, too.",
     "[[bound]], those of the mean in R2, too",
 )
 def _about_intervals(known: Known, said: dict[str, Any]) -> bool:
@@ -539,6 +564,17 @@ def _about_intervals(known: Known, said: dict[str, Any]) -> bool:
 @says("WARNING: the model was trained on [[n]] declared records, and [[m]] test rows are declared. [[any]]")
 def _as_many(known: Known, said: dict[str, Any]) -> bool:
     return read(said["m"]) == known.declared >= read(said["n"]) == known.seen["trained on"]
+
+
+@says(
+    "WARNING: At this epsilon R2 may be refused unless the target's standard deviation is [[v]] or more, [[n]] % of [[any]]"
+)
+def _may_be_refused(known: Known, said: dict[str, Any]) -> bool:
+    """Of a target that spreads as much, R² is not refused; and the share is that of the distance of the bounds."""
+    width, refused = known.case.ends[1] - known.case.ends[0], not known.seen["noise"].get((None, "R2"))
+    spread = float(np.nanstd(known.cut("y", known.group(None))))
+    near = abs(read(said["v"]) / width - read(said["n"]) / 100) < 0.002
+    return near and (not refused or spread < read(said["v"]))
 
 
 @says("[[any]]-one, n = [[n]] test rows[[any]]")
@@ -555,6 +591,7 @@ def _cells(known: Known, said: dict[str, Any]) -> bool:
 
 
 ABOUT_NO_ROW = (
+    "What all records say need not lie between what the groups say: [[any]]",
     "It predicts `y`[[any]] from 3 columns: x, g, h.",
     "They are right at most [[any]]",
     "Even someone who knows every other record and sees this model[[any]] They are right at most 100 times in 100.[[any]]",
@@ -604,7 +641,7 @@ _INTERVAL = re.compile(rf"({_NUMBER}) (?:\[|\(95 %: )({_NUMBER})(?:,| to) ({_NUM
 
 def interval(text: str) -> tuple[str, str, str] | None:
     """(value, low, high); None where nothing can be said. AssertionError for any other text."""
-    if text in ("refused, too few rows beside the noise", "too few to say"):
+    if text.startswith("refused, ") or text == "too few to say":
         return None
     found = _INTERVAL.fullmatch(text)
     assert found, f"no number with an interval: {text}"

@@ -167,6 +167,8 @@ class Known:
 
     def _of_number(self, name: str, own: np.ndarray) -> float:
         y = np.clip(numbers(self.table.y), *self.case.ends)
+        if not own.any():
+            return np.nan
 
         def cut(off: np.ndarray) -> np.ndarray:
             return np.minimum(np.abs(off), self.error_bound)

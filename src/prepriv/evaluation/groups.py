@@ -20,7 +20,7 @@ from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.figures import Measured, mean_of_all
 from prepriv.evaluation.intervals import Figure
 
-TOO_FEW = "nothing else can be said, because it has too few rows beside the noise"
+TOO_FEW = "nothing else about it stands out of the noise"
 MOST_COMPARED = 8  # groups, each pair of which is compared; of more, each with the first
 
 _WHOLE = ("accuracy", "log_loss", "absolute_error", "squared_error")  # a row is in one of two counts

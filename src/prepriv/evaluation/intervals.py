@@ -47,7 +47,7 @@ class Figure:
     def interval(self) -> str:
         """The value and its interval, or why there is none."""
         if self.value is None:
-            return "refused, too few rows beside the noise"
+            return f"refused, {self._why}"
         value, low, high, *_ = self._printed
         return f"{value} [{low}, {high}]"
 
@@ -55,9 +55,18 @@ class Figure:
     def cells(self) -> tuple[str, str, str, str, str]:
         """(name, value, 95 % interval, noise, sampling) as texts."""
         if self.value is None:
-            return self.name, "refused", "too few rows beside the noise", "", ""
+            return self.name, "refused", self._why, "", ""
         value, low, high, noise, sampling = self._printed
         return self.name, value, f"{low} to {high}", noise, sampling
+
+    @property
+    def _why(self) -> str:
+        """Why it is refused: R² compares errors, and not numbers of rows, with the noise."""
+        return (
+            "too small errors of the mean beside the noise"
+            if self.name == "R2"
+            else "too few rows beside the noise"
+        )
 
     @property
     def _printed(self) -> tuple[str, ...]:
