@@ -113,7 +113,11 @@ def _where(known: Known, said: dict[str, Any]) -> bool:
     have, n = int(known.labelled().sum()), len(known.table)
     if read(said["n"]) != known.declared or (said["declared"] is None) != (known.declared == n):
         return False
-    if said.get("m") is None and said["declared"] and {*known.seen["measures"]} <= {"scores", "confusion"}:
+    if (
+        said.get("m") is None
+        and said["declared"]
+        and {*known.seen["measures"]} <= {"scores", "confusion", "residuals"}
+    ):
         return True  # nothing that was released tells rows without a label from rows that are not there
     return have > 0.99 * n if said.get("m") is None else abs(read(said["m"]) - have) <= 1 and have < n
 
@@ -496,9 +500,7 @@ def _one_number(known: Known, said: dict[str, Any]) -> bool:
 @says("Nothing in these numbers asks for a change. Measure the groups that it will be used for.")
 def _nothing_asks(known: Known, said: dict[str, Any]) -> bool:
     if not known.case.classes:
-        return (
-            read(known.seen["R2", None]["low"]) > 0 and known.seen["mean"] <= (known.error_bound or 0.0) / 2
-        )
+        return (known.figure("R2") or 0.0) > 0 and known.seen["mean"] <= (known.error_bound or 0.0) / 2
     recalls = [known.figure(f"recall of {c}") or 0.0 for c in known.case.classes]
     return _beaten(known) == (False, True) and min(recalls) > 0.66
 
@@ -538,7 +540,7 @@ def _coins(known: Known, said: dict[str, Any]) -> bool:
 def _nothing_else(known: Known, said: dict[str, Any]) -> bool:
     name = (
         "share of rows"
-        if not {*known.seen["measures"]} <= {"scores", "confusion"}
+        if not {*known.seen["measures"]} <= {"scores", "confusion", "residuals"}
         else "share of rows with a label"
     )
     few = known.figure(name, said["key"]) == 0 or known.seen["measures"] == ["r2"]
