@@ -137,8 +137,9 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     assert len(empty) == 240 and 0.85 < np.sqrt(np.mean(beyond**2)) < 1.25
     said = str(found)
     clear, rest = said.split("may be noise")
-    assert "c0=1" in clear and "of 249 weights that are noise alone, up to about 11" in clear
-    assert f"({np.sum(np.abs(made.coef_[0]) <= 2 * found.noise)})" in rest
+    assert "c0=1" in clear and "of 248 weights that are noise alone, up to about 11" in clear
+    assert f"({np.sum(np.abs(made.coef_[0, :-1]) <= 2 * found.noise[:-1])})" in rest
+    assert found.names[-1] == "(constant)" and said.count("(constant)") == 1  # no effect of a column
     page = made.report_.to_html()
     told = page[page.index("<desc>c0=") :].split("</desc>")[0].split("; ")
     noisy = ["may be noise" in one for one in told]

@@ -111,7 +111,7 @@ class Coefficients:
             (abs(w) / s if s > 0 else abs(w), f"{name}{end}", w, s)
             for name, row, s in zip(named, self.weights.tolist(), noise.tolist())
             for end, w in zip(ends, row)
-            if not name.startswith(ALWAYS_ZERO)
+            if name != CONSTANT and not name.startswith(ALWAYS_ZERO)
         ]
         if self.noise is None:  # a large one may be of a category that no record has, so size is not an order
             every.sort(key=lambda one: one[1].split(" -> ")[0].endswith(_RARELY_THERE))
@@ -143,6 +143,9 @@ class Coefficients:
         )
         if self.kept == 0.0:
             return "\n".join(lines)
+        if CONSTANT in named:
+            levels = ", ".join(f"{w:+.3g}" for w in self.weights[named.index(CONSTANT)].tolist())
+            lines.append(f"{CONSTANT}, the same in every row, a part of the intercept: {levels}")
         for some, title in titled:
             lines.append(title)
             lines += [
