@@ -943,7 +943,7 @@ def test_several_ledgers_of_one_data_set_are_asked_about_and_no_cap_stands_for_a
     assert (
         "epsilon 12, delta 0.0011" in out.splitlines()[-1] and "ASK BEFORE YOU SIGN" in out.splitlines()[-1]
     )
-    of_one = ("left of its cap", "all that is booked", "everything that this ledger")
+    of_one = ("left of its cap", "all that is booked in this copy", "everything that this ledger")
     assert all(
         line.strip().startswith(f"of {ledger} alone")
         for line in out.splitlines()

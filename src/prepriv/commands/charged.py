@@ -353,12 +353,18 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
 
 
 def _charges(header: Header, rows: Sequence[Entry], entries: Sequence[Entry], when: str) -> str:
-    """How many runs were charged, and each of the first: what for, its row, cost and artifact. A run that is charged to several periods is one."""
-    runs = dict[str, list[Entry]]()
-    for entry in entries:
-        runs.setdefault(entry.plan_uid, []).append(entry)
-    count = len(runs)
+    """How many runs were charged, and each of the first."""
+    count = len({one.plan_uid for one in entries})
     said = f"{count or 'no'} charge{'' if count < 2 else 's'} {when}"
+    each = runs_in_words(header, rows, entries)
+    return f"{said}: {'; '.join(each)}" if each else said
+
+
+def runs_in_words(header: Header, rows: Sequence[Entry], charged: Sequence[Entry]) -> list[str]:
+    """Of charges among the rows of a ledger each of the first runs: its row, what it paid for, its cost and artifact. A run that is charged to several periods is one."""
+    runs = dict[str, list[Entry]]()
+    for entry in charged:
+        runs.setdefault(entry.plan_uid, []).append(entry)
     made = {one.plan_uid: one.artifact for one in rows if one.kind == "released"}
     each = [_in_words(header, parts, made.get(uid)) for uid, parts in [*runs.items()][:_MOST_RUNS]]
     more = Counter(_kind(parts[0]) for parts in [*runs.values()][_MOST_RUNS:])
@@ -366,7 +372,7 @@ def _charges(header: Header, rows: Sequence[Entry], entries: Sequence[Entry], wh
         each.append(
             f"and {more.total()} more: {', '.join(f'{_WHAT[kind]} ({times})' for kind, times in sorted(more.items()))}"
         )
-    return f"{said}: {'; '.join(each)}" if each else said
+    return each
 
 
 def _in_words(header: Header, parts: Sequence[Entry], artifact: str | None) -> str:

@@ -83,7 +83,7 @@ def judge(
                     shown[file] = page
     for file in files.values():
         _charged(judged[str(file)], file, shown.get(file), [*ledgers])
-    models = _models(given, shown)
+    models = _models(given, shown, ledgers)
     for name, one in sound.items():
         if one.domain is not None:
             _draft_booked(judged[name], one.domain, ledgers)
@@ -102,25 +102,46 @@ def judge(
 
 @dataclass(frozen=True)
 class _Declared:
-    """What a model declares: its domain, and how many records (or units) there are, as far as the model and its page say: without and with those that were set aside."""
+    """What a model declares: its domain, and how many records (or units) there are, as far as the model and its page say: without and with those that were set aside.
+
+    unknown: why nothing at hand says how many were set aside; "" where that is known."""
 
     domain: Domain
     rows: tuple[int, ...]
+    unknown: str
 
 
-def _models(given: Mapping[str, Given], shown: Mapping[Path, Report]) -> dict[str, _Declared]:
+def _models(
+    given: Mapping[str, Given], shown: Mapping[Path, Report], ledgers: Mapping[str, Sequence[Entry]]
+) -> dict[str, _Declared]:
     """What the models given declare. shown: their pages."""
     found = dict[str, _Declared]()
     for name, one in given.items():
         if one.kind == "model":
             with suppress(ValueError):
-                plan, page = Model.load(name).declared, shown.get(Path(name))
+                model, page = Model.load(name), shown.get(Path(name))
+                plan = model.declared
                 scored = None if page is None else page.measured
                 rows: tuple[int, ...] = (plan.n,)
                 if isinstance(scored, PrivateEvaluation) and scored.whole is not None:
                     rows = (plan.n, plan.n + scored.plan.n)
-                found[name] = _Declared(plan.domain, rows)
+                unknown = "" if page is not None else _set_aside(model, ledgers)
+                found[name] = _Declared(plan.domain, rows, unknown)
     return found
+
+
+def _set_aside(model: Model, ledgers: Mapping[str, Sequence[Entry]]) -> str:
+    """Of a model without a verified page why the number of all its records is not known; "" where its charge set none aside."""
+    uid = (model.receipt or {}).get("plan_uid")
+    row = next(
+        (one for rows in ledgers.values() for one in rows if (one.kind, one.plan_uid) == ("charged", uid)),
+        None,
+    )
+    if row is None:
+        return "no ledger given says whether its run set records aside"
+    if row.plan_hash == model.declared.hash:
+        return ""
+    return f"row {row.sequence} paid for more than the model, such as records that were set aside. A page with its score, if it is given and verified, says how many there were"
 
 
 def _draft_booked(found: Judged, domain: Domain, ledgers: Mapping[str, Sequence[Entry]]) -> None:
@@ -167,7 +188,9 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared]) -
     if domain.n is not None and not same:
         known = " or ".join(f"{rows:,}" for rows in model.rows)
         found.undecided.append(
-            f"its `rows: {domain.n}` is not the number of the model ({known}), where a run can set records aside or declare another: ask which one is meant"
+            f"its `rows: {domain.n}` was not compared: the model was trained on {known}, and {model.unknown}"
+            if model.unknown and domain.n > max(model.rows)
+            else f"its `rows: {domain.n}` is not the number of the model ({known}), where a run can set records aside or declare another: ask which one is meant"
         )
 
 

@@ -27,6 +27,8 @@ from prepriv.ledger.urls import is_url
 
 if TYPE_CHECKING:
     from prepriv.commands.judged import Judged
+    from prepriv.commands.receipts import Given
+    from prepriv.commands.several import Book
 
 _MANY = 10  # lines of files that were not compared for the same reason
 app = typer.Typer(help="Keep the privacy budget of a data set in a durable ledger.", no_args_is_help=True)
@@ -267,21 +269,25 @@ def verify(
         places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
         found = {path: verify_file(path, receipt or ()) for path in reversed(places.values())}
         sound = {path: Ledger.open(path) for path in found if not found[path]}
-        for name, ledger in sound.items():
-            alike = [one.header for one in sound.values() if one.header.dataset == ledger.header.dataset]
-            if len(alike) > 1:
-                found[name].append(f"another of these ledgers is for the same data set: {_together(alike)}")
-        rows = {name: ledger.entries() for name, ledger in sound.items()}
+        all_rows = {name: ledger.entries() for name, ledger in sound.items()}
+        books = {name: (ledger.header, all_rows[name]) for name, ledger in sound.items()}
+        copied = _copies(books)
+        rows = {name: one for name, one in all_rows.items() if name not in copied}
+        for name in rows:
+            if caps := _of_the_same(books, [one for one in rows if one != name], name):
+                found[name].append(caps)
         files: dict[str, Judged] = {}
         by_hand = all_given.by_hand
         if (given or by_hand) and len(sound) == len(found):  # a damaged ledger may hold any charge
             from prepriv.commands.judged import judge
 
             files = judge(given, rows, by_hand)
-        perhaps = _perhaps_the_same([one.header for one in sound.values()])
+        perhaps = _perhaps_the_same([sound[name].header for name in rows])
+        others, together = _beside_files(books, [*rows], given if files else {})
         if as_json:
             told = _verdict(found, files, all_given.not_compared, [*by_hand])
-            print_json(told | ({"ask_of_ledgers": perhaps} if perhaps else {}))
+            more = {"ask_of_ledgers": perhaps, "copies": copied, "together": together, "not_given": others}
+            print_json(told | {key: part for key, part in more.items() if part})
         for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
                 say(f"{name}: {problem}", err=as_json)  # a finding is evidence: it goes where "ok" goes
@@ -289,12 +295,16 @@ def verify(
             say("no file was judged: a ledger that is not sound may hold any charge", err=as_json)
         if not as_json:
             for name in (name for name in found if not found[name]):
-                say(f"{name}: ok, rows {len(rows[name])}, head {_head(sound[name].header, rows[name])}")
+                said = f"{_copy(books, name, copied[name])}, " if name in copied else ""
+                say(f"{name}: ok, {said}rows {len(all_rows[name])}, head {_head(*books[name])}")
             for name, one in files.items():
                 if not one.wrong:
                     say(f"{name}: {_by_hand(one) if name in by_hand else _ok(one)}")
         for line in _not_compared(all_given.not_compared):
             say(line, err=as_json)
+        if not as_json:
+            for line in (*(f"{name}: {line}" for name, line in others.items()), *together):
+                say(line)
         for asked in perhaps:
             say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
         for asked, names in _questions(files).items():
@@ -368,10 +378,50 @@ def _perhaps_the_same(headers: Sequence[Header]) -> list[str]:
     return perhaps_the_same(headers)
 
 
-def _together(headers: Sequence[Header]) -> str:
-    from prepriv.commands.charged import caps_together
+def _copies(books: Mapping[str, Book]) -> dict[str, str]:
+    from prepriv.commands.several import copies
 
-    return caps_together(headers)
+    return copies(books) if len(books) > 1 else {}
+
+
+def _copy(books: Mapping[str, Book], name: str, other: str) -> str:
+    from prepriv.commands.several import copy_in_words
+
+    return copy_in_words(books, name, other)
+
+
+def _of_the_same(books: Mapping[str, Book], others: Sequence[str], name: str) -> str:
+    """What is wrong with a ledger beside others of the same data set; "" where there are none."""
+    from prepriv.commands.charged import caps_together
+    from prepriv.commands.several import alike_until
+
+    header, rows = books[name]
+    alike = [one for one in others if books[one][0].dataset == header.dataset]
+    if not alike:
+        return ""
+    parted = [
+        f". {one} has the same rows up to row {row}: one of both is a copy, and both were charged since"
+        for one in alike
+        if (row := alike_until(rows, books[one][1]))
+    ]
+    caps = caps_together([header, *(books[one][0] for one in alike)])
+    return f"another of these ledgers is for the same data set: {caps}{''.join(parted)}"
+
+
+def _beside_files(
+    books: Mapping[str, Book], names: Sequence[str], given: Mapping[str, Given]
+) -> tuple[dict[str, str], list[str]]:
+    """(Of each ledger what it paid for that no file names, where files were given; what is booked in all of them)."""
+    if not given and len(names) < 2:
+        return {}, []
+    from prepriv.commands.receipts import runs_named
+    from prepriv.commands.several import booked_together, paid_for_others
+
+    named = runs_named([*given.values()], [books[name][1] for name in names])
+    others = {name: paid_for_others(books[name], named) for name in names if given}
+    return {name: line for name, line in others.items() if line}, booked_together(
+        [books[name] for name in names]
+    )
 
 
 @contextmanager
@@ -410,7 +460,7 @@ def _left(header: Header, spent: Quanta) -> Quanta:
     return Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
 
 
-def _head(header: Header, entries: tuple[Entry, ...]) -> str:
+def _head(header: Header, entries: Sequence[Entry]) -> str:
     return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
 
 

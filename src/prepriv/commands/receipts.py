@@ -54,6 +54,8 @@ _NO_FILE = (
     "`steps:`, were not compared"
 )
 PREDICTIONS = "predictions (`prepriv predict`). No claim covers those of the private rows, which stay where the rows are. Whose rows these are, only who made the file can say"
+_OF_RECORD = {"url_slug", "status", "tier", "deployment"}  # the keys of one
+_RECORD = "a record for the registry, as `prepriv report --record` writes it. People answer its questions in the file, so nothing compares its words: read it beside the page"
 _PREDICTED = re.compile(r"\W*(?:predict(?:ion|ed)s?|y_pred|y_hat)\W*$", re.IGNORECASE)  # a column
 _PERHAPS_PREDICTIONS = "by its header it may hold predictions: no claim covers them where the rows are private ones. Ask whose rows they are"
 _HEAD = 2000  # bytes in which a page says what it is
@@ -185,6 +187,9 @@ def _collect(found: Collected, file: Path) -> None:
     if is_schema and (declared := _declared_by_hand(file, data)) is not None:
         found.by_hand[name] = declared
         return
+    if isinstance(data, Mapping) and data.keys() >= _OF_RECORD:
+        found.not_compared[name] = _RECORD
+        return
     if _holds_predictions(data):
         found.not_compared[name] = PREDICTIONS
         return
@@ -312,6 +317,13 @@ def charges_of(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[int]:
     return [
         one.sequence for rows in ledgers for one in rows if one.kind == "charged" and one.plan_uid in paid
     ]
+
+
+def runs_named(given: Sequence[Given], ledgers: Sequence[Sequence[Entry]]) -> set[str]:
+    """The runs whose charges these files name, drafts that they used among them."""
+    hashes = {one for file in given if file.own is None for one in file.artifacts}
+    found = {one.plan_uid for rows in ledgers for one in rows if not _hashes(one).isdisjoint(hashes)}
+    return found | {receipt[2] for file in given for receipt in file.receipts}
 
 
 def sha256_of(file: Path) -> str:

@@ -32,6 +32,7 @@ from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.receipts import are_answers, files_of, header_of
+from prepriv.commands.several import booked_together, copies, copy_in_words
 from prepriv.commands.verify import SAID, both_accounts, differences, of_another_version
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
@@ -327,6 +328,9 @@ def _check_charge(
     """Say whether a ledger paid for the model, and for what its page shows. Gives what has to be asked, and how the command ends where none did."""
     failed: Stop | None = None
     try:
+        books = {place: (Ledger.open(place).header, Ledger.open(place).entries()) for place in places}
+        copied = copies(books)
+        places = [place for place in books if place not in copied]
         place, others = holding(places, released)
         try:
             wrong, unchecked = charge_problems(place, released, file.read_bytes(), page, others)
@@ -335,8 +339,9 @@ def _check_charge(
                 raise
             wrong, unchecked, failed = [], [], why
         small, _ = unclaimed_drafts(place, released, others)
-        headers = [Ledger.open(one).header for one in places]
+        headers = [books[one][0] for one in places]
         told = [] if wrong or failed else told_of_charge(place, released, others)
+        told += booked_together([books[one] for one in places]) if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
             *perhaps_the_same(headers),
@@ -344,6 +349,8 @@ def _check_charge(
         ]
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
+    for name, other in copied.items():
+        console.print(f"{name}: {copy_in_words(books, name, other)}", soft_wrap=True)
     for line in (*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)):
         console.print(line, soft_wrap=True)
     if wrong:

@@ -43,6 +43,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "judged_as_in_a_folder"),
     ),
     Mutant(
+        "a ledger that was charged on after it was copied is a copy, and its cap is not added",
+        "what several ledgers hold together is understated",
+        "commands/several.py",
+        "alike_until(rows, books[other][1]) == len(rows)",
+        "alike_until(rows, books[other][1]) > 0",
+        ("tests/commands/test_several_ledgers.py", "-k", "charged_too"),
+    ),
+    Mutant(
         "a model whose release is not recorded is ok",
         "our own: a negated model that both commands passed",
         "commands/receipts.py",

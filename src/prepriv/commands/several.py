@@ -1,0 +1,74 @@
+"""Several ledgers beside each other, and all that each paid for: copies, sums, and charges of which no file was given. docs/ledger.md."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from prepriv.commands.charged import runs_in_words
+from prepriv.guarantees.in_words import guesses_in_words
+from prepriv.ledger import Entry, Header
+from prepriv.ledger.currency import Quanta, amount_in_words, short_amount
+from prepriv.ledger.hash_chain import whose
+
+Book = tuple[Header, Sequence[Entry]]
+"""A sound ledger: its header and its rows."""
+_NOT_ADDED = (
+    "what is booked in these ledgers is not added up: they differ in their unit, their neighbours, their periods or whose rows a charge is about. "
+    "If they are of the same people, an assessment names each"
+)
+
+
+def copies(books: Mapping[str, Book]) -> dict[str, str]:
+    """Ledgers that are copies of another one given, now or as it was, and of which. Rows have random names, so equal heads prove it; empty ledgers prove nothing."""
+    found = dict[str, str]()
+    longest_first = sorted(books, key=lambda name: -len(books[name][1]))
+    for at, name in enumerate(longest_first):
+        header, rows = books[name]
+        for other in (one for one in longest_first[:at] if one not in found):
+            if rows and books[other][0] == header and alike_until(rows, books[other][1]) == len(rows):
+                found[name] = other
+                break
+    return found
+
+
+def alike_until(a: Sequence[Entry], b: Sequence[Entry]) -> int:
+    """The last row that both hold, by its head, which fixes all before it. 0: none."""
+    return max((one.sequence for one, two in zip(a, b) if one.head == two.head), default=0)
+
+
+def copy_in_words(books: Mapping[str, Book], name: str, other: str) -> str:
+    """What a copy shows."""
+    rows, all_rows = books[name][1], books[other][1]
+    then = "row for row" if len(rows) == len(all_rows) else f"as it was at row {len(rows)} of {len(all_rows)}"
+    return f"a copy of {other}, {then}: its cap is not added"
+
+
+def booked_together(books: Sequence[Book]) -> list[str]:
+    """What is booked and left in several ledgers, each rounded to the less private side, as lines; or why it is not added up."""
+    if len(books) < 2:
+        return []
+    first = books[0][0]
+    about = {whose(one.note) for _, rows in books for one in rows if one.kind == "charged"}
+    kinds = {(header.unit, header.adjacency, header.periods) for header, _ in books}
+    if first.periods or len(kinds) > 1 or len(about) > 1:
+        return [_NOT_ADDED]
+    zero, unit = Quanta(0), first.unit
+    each = [(header.cap, rows[-1].spent if rows else zero) for header, rows in books]
+    spent, caps = sum((one for _, one in each), zero), sum((cap for cap, _ in each), zero)
+    left = sum((Quanta(cap.main - one.main, cap.delta - one.delta) for cap, one in each), zero)
+    booked, ever = (guesses_in_words(amount_in_words(unit, one)) for one in (spent, caps))
+    return [
+        f"if these {len(books)} ledgers are of the same people, all that is booked in them together: {booked}",
+        f"left of their caps together: {short_amount(unit, left, left=True)}. Everything that they may ever hold together: {ever}",
+    ]
+
+
+def paid_for_others(book: Book, named: Collection[str]) -> str:
+    """Of a ledger that was given with files: the charges that no file names, in words; "" where each is named."""
+    header, rows = book
+    others = [one for one in rows if one.kind == "charged" and one.plan_uid not in named]
+    told = runs_in_words(header, rows, others)
+    runs = len({one.plan_uid for one in others})
+    if not told:
+        return ""
+    return f"{runs} charge{'s' if runs > 1 else ''} paid for what no file given names: {'; '.join(told)}. A package need not hold all of it. Ask where it is"

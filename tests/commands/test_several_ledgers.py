@@ -1,0 +1,137 @@
+"""Ledgers that are given together: copies, sums, and charges of which no file was given."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import prepriv
+from prepriv.cli import run
+from prepriv.commands.several import booked_together
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.ledger import Ledger
+
+ROWS = pd.DataFrame({"dose": np.linspace(0, 1, 50)})
+DOMAIN = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+
+
+def charge(place, uid, epsilon=1.0, delta=1e-5):
+    return Ledger.open(place).charge(
+        uid, "0" * 64, adjacency="replace-one", epsilon=epsilon, delta=delta, note="train: x"
+    )
+
+
+def verified(capsys, *line):
+    capsys.readouterr()
+    return run(["ledger", "verify", *map(str, line)]), capsys.readouterr().out
+
+
+def test_a_copy_is_not_another_ledger_until_it_is_charged_too(tmp_path, capsys):
+    """An older copy, which an auditor had kept, was called another ledger, and its cap was added."""
+    ledger, older, empty = (tmp_path / f"{name}.db" for name in ("L", "older", "empty"))
+    Ledger.create(ledger, "people", epsilon=4, delta=1e-4)
+    shutil.copy(ledger, empty)
+    charge(ledger, "a")
+    shutil.copy(ledger, older)
+    charge(ledger, "b")
+    for order in ((ledger, older), (older, ledger)):
+        code, said = verified(capsys, *order)
+        assert code == 0 and f"{older}: ok, a copy of {ledger}, as it was at row 1 of 2" in said
+        assert "add up" not in said and "together" not in said
+    code, said = verified(capsys, ledger, empty)  # an empty ledger has no row that shows whose copy it is
+    assert code == 5 and "add up to epsilon 8" in said
+    charge(older, "c")
+    code, said = verified(capsys, ledger, older)
+    assert code == 5 and said.count("add up to epsilon 8") == 2 and "same rows up to row 1" in said
+    assert run(["ledger", "verify", str(ledger), str(ledger), "--json"]) == 0
+    assert "copies" not in json.loads(capsys.readouterr().out)
+
+
+def test_what_is_booked_in_several_ledgers_is_added_up(tmp_path, capsys):
+    """Each ledger said what was left of it alone, and an assessment needs the sum."""
+    places = [tmp_path / f"{name}.db" for name in "ab"]
+    for place, cap in zip(places, (4, 8)):
+        Ledger.create(place, place.stem, epsilon=cap, delta=1e-4)
+    charge(places[0], "a", 1.5)
+    charge(places[1], "b", 0.5, 2e-5)
+    code, said = verified(capsys, *places)
+    assert code == 0 and "booked in them together: at most epsilon 2 at delta 3e-05" in said
+    assert "left of their caps together: epsilon 10, delta 0.00017" in said
+    assert "hold together: at most epsilon 12 at delta 0.0002" in said
+    right = float(said.split("right at most ")[1].split()[0])
+    assert 0 <= right - 100 * (math.exp(2) + 3e-5) / (math.exp(2) + 1) < 0.1
+    for declared in ({"mu": 1, "unit": "gdp"}, {"epsilon": 1, "delta": 0, "adjacency": "add-or-remove-one"}):
+        other = tmp_path / f"{len([*tmp_path.iterdir()])}.db"
+        Ledger.create(other, "others", **declared)
+        code, said = verified(capsys, places[0], other)
+        assert code == 0 and "is not added up" in said and "together" not in said
+    assert booked_together([]) == []
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two models and a holdout that one ledger paid for."""
+    folder = tmp_path_factory.mktemp("runs")
+    Ledger.create(folder / "L.db", "people", epsilon=9, delta=1e-3)
+    for name, epsilon, holdout in (("a", 0.5, None), ("b", 1.0, 0.5)):
+        clf = prepriv.PrivateClassifier(
+            DOMAIN,
+            epsilon=epsilon,
+            steps=[],
+            learner=GradientDescent(Logistic(), steps=2),
+            ledger=folder / "L.db",
+            holdout=holdout,
+            threads=1,
+        )
+        model = clf.fit(ROWS, ["no", "yes"] * 25).model_
+        model.save(folder / name / "model", ledger=folder / "L.db")
+        clf.report_.save(folder / name / "report.html")
+    return folder
+
+
+def test_charges_that_no_file_names_are_listed(runs, tmp_path, capsys):
+    """Two earlier models of a ledger were not in the package, and nothing said so."""
+    code, said = verified(capsys, runs / "L.db", runs / "a", runs / "b")
+    assert code == 0 and "no file given names" not in said
+    code, said = verified(capsys, runs / "L.db", runs / "b")
+    assert (
+        code == 0 and "L.db: 1 charge paid for what no file given names: row 1, a model (epsilon 0.5" in said
+    )
+    code, said = verified(capsys, runs / "L.db", runs / "a")
+    assert code == 0 and "row 3, a model with its score (epsilon 1" in said
+    code, said = verified(capsys, runs / "L.db")
+    assert code == 0 and "no file given names" not in said
+    assert run(["ledger", "verify", str(runs / "L.db"), str(runs / "a"), "--json"]) == 0
+    assert [*json.loads(capsys.readouterr().out)["not_given"]] == [str(runs / "L.db")]
+
+
+def test_the_rows_of_a_schema_are_no_finding_where_no_page_says_how_many_were_set_aside(
+    runs, tmp_path, capsys
+):
+    """`rows:` of an untouched schema was called wrong, as the page that says how many rows were set aside differed."""
+    given = tmp_path / "given"
+    shutil.copytree(runs / "b", given)
+    schema = "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 50\n"
+    (given / "S.yaml").write_text(schema)
+    assert "S.yaml" in (said := verified(capsys, runs / "L.db", given)[1]) and "`rows: 50`" not in said
+    page = given / "report.html"
+    page.write_text(page.read_text().replace("ε = 1", "ε = 0.1"))
+    code, said = verified(capsys, runs / "L.db", given)
+    assert code == 5 and "`rows: 50` was not compared" in said and "row 3 paid for more" in said
+    (given / "S.yaml").write_text(schema.replace("rows: 50", "rows: 1"))
+    assert "`rows: 1` is not the number of the model" in verified(capsys, runs / "L.db", given)[1]
+    (given / "S.yaml").unlink()
+    shutil.copy(runs / "a" / "model" / "model.json", given / "model" / "model.json")
+    page.unlink()
+    (given / "S.yaml").write_text(schema.replace("rows: 50", "rows: 51"))
+    assert "`rows: 51` is not the number of the model" in verified(capsys, runs / "L.db", given)[1]
+
+
+def test_a_record_of_a_deployment_is_known_as_one(runs, tmp_path, capsys):
+    record = tmp_path / "deployment.yaml"
+    assert run(["report", str(runs / "a" / "model"), "--record", str(record)]) == 0
+    code, said = verified(capsys, runs / "L.db", record)
+    assert code == 8 and "deployment.yaml: NOT DECIDED, not compared: a record for the registry" in said
