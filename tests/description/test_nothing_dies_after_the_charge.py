@@ -178,7 +178,7 @@ def test_both_ends_of_a_range_on_one_grid_point(n, mu, runs):
     years = np.random.default_rng(0).integers(1940, 2005, n).astype(float)
     session = NoisySession(NoiseSource.for_tests(1))
     for _ in range(runs):
-        low, high = draft._bounds(LookPart("x", mu), (1024.0, 2048.0), years, round(0.05 * n), 0, session)
+        low, high, _ = draft._bounds(LookPart("x", mu), (1024.0, 2048.0), years, n / 4, 0, session)
         assert 1000 <= low < high <= 2100
 
 
@@ -187,9 +187,9 @@ def test_ends_on_one_grid_point_are_widened_by_one_of_its_steps(monkeypatch):
 
     def narrowed(mu, coarse, *_):
         looks.append(coarse)
-        return (1500.0, 1500.0) if len(looks) == 1 else coarse
+        return (1500.0, 1500.0, 0) if len(looks) == 1 else (*coarse, 0)
 
     monkeypatch.setattr(draft, "_narrowed", narrowed)
     part = LookPart("x", 1.0)
-    assert draft._bounds(part, (1024.0, 2048.0), np.zeros(3), 0, 0, None) == (1492.0, 1508.0)
+    assert draft._bounds(part, (1024.0, 2048.0), np.zeros(3), 0, 0, None) == (1492.0, 1508.0, "")
     assert looks == [(1024.0, 2048.0), (1492.0, 1508.0)]

@@ -724,7 +724,7 @@ def _bounds(
         low, high, aimed = _narrowed(again, (low, high), values, most, f"{name} again", session)
     if not one_size:
         return *rounded_outward(low, high), ""
-    low, high = _moved_outward((low, high), coarse, aimed / read)
+    low, high = _moved_outward((low, high), coarse, aimed / max(read, 1.0))
     return *rounded_outward(low, high), _inside_one_size(mu, coarse, aimed, most, read)
 
 
