@@ -139,3 +139,36 @@ def test_the_classes_of_the_label_are_groups_too_and_another_column_is_told_whic
         with pytest.raises(ValueError, match=r"or the label, one of 'sex', 'job', 'y'; got") as caught:
             plan_description(domain(), epsilon=1.0, by=wrong)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("by", [None, "sex"])
+def test_nothing_is_printed_that_cannot_be(by):
+    """At a tiny ε a page said "21,000" of 10,000 records, quartiles that fall, and "9,000 to 11,600" where the bound is 11,504."""
+    people, known = table(), domain()
+    seen = []
+    for _ in range(3):
+        found = prepriv.describe(people, known, epsilon=0.02, by=by, quantiles=[0.75, 0.25, 0.5])
+        tellers = [found.columns, *(group.columns for group in found.groups.values())]
+        for columns in tellers:
+            counts = [
+                *columns["pay"].counts,
+                *columns["job"].counts.values(),
+                *columns.get("y", columns["job"]).counts.values(),
+            ]
+            assert all(0 <= e.low <= e.value <= e.high <= N for e in counts)
+            seen += [e.high for e in counts]
+            quantiles = columns["pay"].quantiles
+            values = [
+                quantiles[q].value for q in sorted(quantiles) if quantiles[q].value == quantiles[q].value
+            ]
+            assert values == sorted(values)
+            assert all(e.low <= e.value <= e.high for e in quantiles.values() if e.value == e.value)
+    assert max(seen) == N  # the noise alone is above it
+
+
+def test_a_rounded_end_stays_within_what_is_known():
+    told = Estimate(10_665.0, 9_061.0, 11_504.0).within(8_301.0, 11_504.0)
+    assert str(told) == "10,700 (95 %: 9,000 to 11,504)"
+    assert str(Estimate(21_000.0, 4_000.0, 38_000.0).within(0, 10_000)) == "10,000 (95 %: 0 to 10,000)"
+    assert str(Estimate(0.5, -0.31, 1.31).within(0, 1)) == "0.50 (95 %: 0.00 to 1.00)"
+    assert str(Estimate(9_990.0, 9_512.0, 10_000.0)) == "9,990 (95 %: 9,510 to 10,000)"

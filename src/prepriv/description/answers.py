@@ -48,6 +48,7 @@ from prepriv.description.estimates import (
     share_of,
 )
 from prepriv.description.questions import Histogram
+from prepriv.description.summaries import count_estimate
 from prepriv.description.wide import said_if_wide
 from prepriv.mechanisms.histogram import private_histogram
 from prepriv.mechanisms.mean import gaussian_sum
@@ -151,6 +152,7 @@ class Asker:
         self.noisy: dict[Piece, Any] = {}
         self.seen: dict[str, tuple[str, ...]] = {}
         self.replaced = n_is_public(plan.look.adjacency)
+        self.most = float(plan.look.n) if self.replaced else math.inf  # of a count
         self.groups = cache(self._groups)
 
     # ------------------------------------------------------------------------------------------------ releases
@@ -175,6 +177,18 @@ class Asker:
         for piece in self.plan.pieces:
             kind, *of = piece
             self.noisy[piece] = getattr(self, f"_release_{kind}")(piece, *of)
+        self._in_order()
+
+    def _in_order(self) -> None:
+        """Noisy quantiles of one column, in each group in the order of their levels: that is known of the true ones."""
+        found: dict[Any, list[Piece]] = {}
+        for piece in self.noisy:
+            if piece[0] == "quantile":
+                found.setdefault((piece[1], piece[3]), []).append(piece)
+        for pieces in found.values():
+            pieces.sort(key=lambda piece: piece[2])
+            ordered = np.sort([self.noisy[piece] for piece in pieces], axis=0)
+            self.noisy |= {piece: values.tolist() for piece, values in zip(pieces, ordered)}
 
     def _histogram(self, piece: Piece, at: NDArray[np.int64], bins: int) -> Floats:
         return private_histogram(
@@ -325,12 +339,14 @@ class Asker:
         if q.kind == "histogram":
             edges = column.low + (column.high - column.low) * np.linspace(0, 1, q.bins + 1)
             noise = self.count_noise(piece)
-            return Histogram(tuple(edges.tolist()), tuple(_count(c, noise) for c in found[g]))
+            return Histogram(
+                tuple(edges.tolist()), tuple(count_estimate(c, noise, self.most) for c in found[g])
+            )
         if q.kind == "covariance":
             return self._covariance(q, found[g], piece)
         if piece[0] == "quantile":
             found = _scaled(self._quantile(q, piece, g), column.low, column.high - column.low)
-            return found.read_as(column.written)
+            return found.within(column.low, column.high).read_as(column.written)
         return self._of_moments(q, g, found[g], piece, column)
 
     def _rows(self, q: Asked, g: int) -> Estimate:
@@ -339,15 +355,15 @@ class Asker:
             piece, names = ("names", q.by), self.groups(q.by).names
             if names[g] not in self.noisy[piece]:
                 return NOTHING  # of what was not seen nothing is known
-            return _count(self.noisy[piece][names[g]], self.count_noise(piece))
+            return count_estimate(self.noisy[piece][names[g]], self.count_noise(piece), self.most)
         rows = asked_rows(q, self.plan.domain)
         if not rows:
             return Estimate.around(float(self.look.n), 0.0)
-        return _count(float(self.noisy[rows[0]].ravel()[g]), self.count_noise(rows[0]))
+        return count_estimate(float(self.noisy[rows[0]].ravel()[g]), self.count_noise(rows[0]), self.most)
 
     def _named(self, counts: Floats, names: Sequence[Sequence[str]], noise: float) -> dict[str, Any]:
         if len(names) == 1:
-            return {name: _count(c, noise) for name, c in zip(names[0], counts)}
+            return {name: count_estimate(c, noise, self.most) for name, c in zip(names[0], counts)}
         return {name: self._named(c, names[1:], noise) for name, c in zip(names[0], counts)}
 
     def _shares(self, counts: Floats, names: Sequence[str], noise: float, q: Asked) -> dict[str, Estimate]:
@@ -369,7 +385,7 @@ class Asker:
         if q.kind == "sum":
             return made.sum(middle, reach)
         if q.kind == "mean":
-            return _scaled(made.mean, middle, reach).read_as(column.written)
+            return _scaled(made.mean, middle, reach).within(column.low, column.high).read_as(column.written)
         if q.kind == "variance":
             return _scaled(made.variance, 0.0, reach**2)
         return _scaled(made.spread, 0.0, reach).read_as(span_of(column.written))
@@ -406,10 +422,6 @@ def _of_each(values: Floats, at: NDArray[np.int64], groups: int) -> list[Floats]
     """The values of each group."""
     ends = np.cumsum(np.bincount(at, minlength=groups))
     return np.split(values[np.argsort(at, kind="stable")], ends[:-1])
-
-
-def _count(noisy: float, noise: float) -> Estimate:
-    return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)
 
 
 def _scaled(e: Estimate, middle: float, reach: float) -> Estimate:

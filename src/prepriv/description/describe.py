@@ -445,6 +445,11 @@ class _Asker:
         )
         return noisy, z * math.sqrt(rows_changed(look.adjacency)) * (1 + 1e-3)
 
+    @property
+    def _most(self) -> float:
+        """That a count can be."""
+        return float(self.plan.look.n) if n_is_public(self.plan.look.adjacency) else math.inf
+
     def rows(self, n: int) -> Estimate:
         if n_is_public(self.plan.look.adjacency):
             return Estimate.around(float(self.plan.look.n), 0.0)
@@ -453,7 +458,7 @@ class _Asker:
 
     def counts(self, part: str, indices: Any, names: Sequence[str]) -> dict[str, Estimate]:
         noisy, noise = self._counts(part, indices, len(names))
-        return {name: count_estimate(c, noise) for name, c in zip(names, noisy)}
+        return {name: count_estimate(c, noise, self._most) for name, c in zip(names, noisy)}
 
     def moments(self, i: int, unit: Floats, n: Estimate) -> Moments:
         z = multiplier(self.plan.look[f"moments {i}"])
@@ -477,27 +482,30 @@ class _Asker:
         there = unit[~np.isnan(unit)]
         at = np.minimum((there * plan.bins).astype(np.int64), plan.bins - 1)
         noisy, noise = self._counts(f"histogram {i}", at, plan.bins)
-        counts = tuple(count_estimate(c, noise) for c in noisy)
+        counts = tuple(count_estimate(c, noise, self._most) for c in noisy)
         edges = np.linspace(0.0, 1.0, plan.bins + 1)
         present = moments.present.value
-        found: dict[float, Estimate] = {}
+        chosen: dict[float, float] = {}
+        asked: dict[float, tuple[float, float]] = {}
         for q in plan.quantiles:
             release = QuantileRelease.of_gdp(
                 plan.look[f"quantile {i} {q!r}"].mu * FAR_DOWN, Grid(0.0, 1.0, POINTS)
             )
             above = rank_above(q, max(round(present), 1))
-            value = release.release(there, name=f"quantile {i}", above=above, session=self.session)
-            off = release.ranks(0.025) + moments.present.error
-            found[q] = self._scaled(
-                quantile_interval(value, present - above, off, noisy, noise, edges), column
-            )
+            chosen[q] = release.release(there, name=f"quantile {i}", above=above, session=self.session)
+            asked[q] = present - above, release.ranks(0.025) + moments.present.error
+        ordered = dict(zip(sorted(chosen), sorted(chosen.values())))  # true quantiles rise with their levels
+        found = {
+            q: self._scaled(quantile_interval(ordered[q], below, off, noisy, noise, edges), column)
+            for q, (below, off) in asked.items()
+        }
         middle = (column.low + column.high) / 2
         mean, spread = moments.mean, moments.spread
         return NumericSummary(
             moments.missing,
-            Estimate(*(middle + width / 2 * x for x in (mean.value, mean.low, mean.high))).read_as(
-                column.written
-            ),
+            Estimate(*(middle + width / 2 * x for x in (mean.value, mean.low, mean.high)))
+            .within(column.low, column.high)
+            .read_as(column.written),
             Estimate(*(width / 2 * x for x in (spread.value, spread.low, spread.high))).read_as(
                 span_of(column.written)
             ),
@@ -510,7 +518,8 @@ class _Asker:
     @staticmethod
     def _scaled(e: Estimate, column: Numeric) -> Estimate:
         width = column.high - column.low
-        return Estimate(*(column.low + width * x for x in (e.value, e.low, e.high))).read_as(column.written)
+        found = Estimate(*(column.low + width * x for x in (e.value, e.low, e.high)))
+        return found.within(column.low, column.high).read_as(column.written)
 
     def correlations(
         self, rows: Table, moments: Mapping[str, Moments], n: float

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class Estimate:
     written : str, default "number"
         How it is printed: as the cells of its column are written (`prepriv.Numeric`), or as a number of "days" or
         "hours".
+    limits : (float, float), optional
+        Between which the number is known to lie. Rounding for print does not leave them.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Estimate:
     low: float
     high: float
     written: str = field(default="number", kw_only=True)
+    limits: tuple[float, float] | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     @staticmethod
     def around(value: float, half: float) -> Estimate:
@@ -74,7 +78,9 @@ class Estimate:
             min(self.low, value - (self.value - self.low)),
             max(self.high, value + (self.high - self.value)),
         )
-        return Estimate(float(value), *(float(min(max(x, low), high)) for x in ends))
+        return Estimate(
+            float(value), *(float(min(max(x, low), high)) for x in ends), limits=(float(low), float(high))
+        )
 
     def read_as(self, written: str) -> Estimate:
         """The same, printed otherwise."""
@@ -100,12 +106,21 @@ class Estimate:
         allows, the ends outward."""
         value, low, high = self.value, self.low, self.high
         if self.written not in TIMES or not all(map(math.isfinite, (value, low, high))):
-            shown, *ends = measured(value, low, high)
+            shown, *ends = (self._inside(text) for text in measured(value, low, high))
             return (shown if self.written == "number" else f"{shown} {self.written}", *ends)  # type: ignore[return-value]
         of_days = 1.0 if high - low >= 2 else 24.0 * 60
         step = 60.0 if self.written == "time" else of_days  # to minutes, or to days
         found = (round(value * step), math.floor(low * step), math.ceil(high * step))
         return tuple(str(spelled(x / step, self.written)) for x in found)  # type: ignore[return-value]
+
+    def _inside(self, text: str) -> str:
+        """A printed number, or the limit that its rounding passed."""
+        low, high = self.limits or (-math.inf, math.inf)
+        try:
+            x = Decimal(text.replace(",", ""))
+        except InvalidOperation:  # nan
+            return text
+        return f"{low:,.12g}" if x < low else f"{high:,.12g}" if x > high else text
 
 
 def short_number(x: float) -> str:

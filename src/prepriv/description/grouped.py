@@ -134,14 +134,17 @@ def of_all(plan: AskedPlan, asker: Asker) -> tuple[Estimate, dict[str, Summary]]
     rows = asker.noisy["counts", (by,)]
     grown = math.sqrt(rows.size)
     noise = asker.count_noise(("counts", (by,)))
-    n = count_estimate(float(rows.sum()), noise * grown)
+    n = count_estimate(float(rows.sum()), noise * grown, asker.most)
     if n_is_public(plan.look.adjacency):
         n = Estimate.around(float(plan.look.n), 0.0)
     columns: dict[str, Summary] = {}
     for name, column in plan.domain.columns.items():
         if name == by:
             columns[name] = CategoricalSummary(
-                {group: count_estimate(c, noise) for group, c in zip(asker.groups(by).names, rows)}
+                {
+                    group: count_estimate(c, noise, asker.most)
+                    for group, c in zip(asker.groups(by).names, rows)
+                }
             )
             continue
         piece = piece_of(next(q for q in plan.questions if q.columns == (name,)), plan.domain)
@@ -152,29 +155,35 @@ def of_all(plan: AskedPlan, asker: Asker) -> tuple[Estimate, dict[str, Summary]]
             moments = Moments((a, b, c), wide, n, asker.weights(by))
             bins = plan.bins(name, by)
             counts = asker.noisy[bins].sum(axis=0)
-            columns[name] = summary_of(column, moments, counts, asker.count_noise(bins) * grown)
+            columns[name] = summary_of(column, moments, counts, asker.count_noise(bins) * grown, asker.most)
             continue
         of_names = asker.noisy[piece].sum(axis=piece[1].index(by))
         names = asker.groups(name).names
         each = asker.count_noise(piece) * grown
-        columns[name] = CategoricalSummary({v: count_estimate(c, each) for v, c in zip(names, of_names)})
+        columns[name] = CategoricalSummary(
+            {v: count_estimate(c, each, asker.most) for v, c in zip(names, of_names)}
+        )
     return n, columns
 
 
-def summary_of(column: Numeric, moments: Moments, counts: Sequence[float], noise: float) -> NumericSummary:
-    """Of a numeric column, without quantiles."""
+def summary_of(
+    column: Numeric, moments: Moments, counts: Sequence[float], noise: float, most: float
+) -> NumericSummary:
+    """Of a numeric column, without quantiles. most: that a count can be."""
     edges = np.linspace(column.low, column.high, len(counts) + 1)
     middle, reach = (column.low + column.high) / 2, (column.high - column.low) / 2
     mean, spread = moments.mean, moments.spread
     return NumericSummary(
         moments.missing,
-        Estimate(*(middle + reach * x for x in (mean.value, mean.low, mean.high))).read_as(column.written),
+        Estimate(*(middle + reach * x for x in (mean.value, mean.low, mean.high)))
+        .within(column.low, column.high)
+        .read_as(column.written),
         Estimate(*(reach * x for x in (spread.value, spread.low, spread.high))).read_as(
             span_of(column.written)
         ),
         {},
         tuple(edges.tolist()),
-        tuple(count_estimate(c, noise) for c in counts),
+        tuple(count_estimate(c, noise, most) for c in counts),
         column.written,
     )
 

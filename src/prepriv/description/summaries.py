@@ -36,6 +36,6 @@ class CategoricalSummary:
 Summary: TypeAlias = NumericSummary | CategoricalSummary
 
 
-def count_estimate(noisy: float, noise: float) -> Estimate:
-    """A noisy count, and the standard deviation of its noise."""
-    return Estimate.around(float(noisy), SURE * noise).within(0, math.inf)
+def count_estimate(noisy: float, noise: float, most: float = math.inf) -> Estimate:
+    """A noisy count, and the standard deviation of its noise. most: the number of records, where that is public."""
+    return Estimate.around(float(noisy), SURE * noise).within(0, most)
