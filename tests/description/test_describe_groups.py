@@ -14,6 +14,9 @@ import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.audit.replay import Neighbour, replay
 from prepriv.cli import run
+from prepriv.description.answers import release_pieces
+from prepriv.description.ask import unread_table
+from prepriv.description.asked import plan_questions
 from prepriv.description.describe import describe_in_private, plan_description, release_description
 from prepriv.description.description_page import json_text, to_html
 from prepriv.description.estimates import Estimate, difference_of
@@ -164,6 +167,22 @@ def test_nothing_is_printed_that_cannot_be(by):
             assert values == sorted(values)
             assert all(e.low <= e.value <= e.high for e in quantiles.values() if e.value == e.value)
     assert max(seen) == N  # the noise alone is above it
+
+
+def test_answers_about_quantiles_are_in_the_order_of_their_levels():
+    asked = [
+        "quantile(pay, 0.5) by sex",
+        "quantile(pay, 0.45) by sex",
+        "maximum(pay) by sex",
+        "minimum(pay) by sex",
+    ]
+    plan = plan_questions(domain(), asked, epsilon=0.1)
+    rows = unread_table(plan, table()).read(0)
+    found = release_pieces(plan, rows, NoisySession(NoiseSource.for_tests(2)))
+    levels = [piece for piece in sorted(found, key=str) if piece[0] == "quantile"]
+    assert sorted(piece[2] for piece in levels) == [0.0, 0.45, 0.5, 1.0]
+    values = np.array([found[piece] for piece in sorted(levels, key=lambda piece: piece[2])])
+    assert (np.diff(values, axis=0) >= 0).all()
 
 
 def test_a_rounded_end_stays_within_what_is_known():
