@@ -119,7 +119,11 @@ def _where(known: Known, said: dict[str, Any]) -> bool:
         and {*known.seen["measures"]} <= {"scores", "confusion", "residuals"}
     ):
         return True  # nothing that was released tells rows without a label from rows that are not there
-    return have > 0.99 * n if said.get("m") is None else abs(read(said["m"]) - have) <= 1 and have < n
+    return (
+        have > 0.99 * n
+        if said.get("m") is None
+        else abs(read(said["m"]) - have) <= 1 + known.seen.get("few", 0) / 4 and have < n
+    )
 
 
 _ROWS = [
@@ -141,11 +145,22 @@ def _right(known: Known, said: dict[str, Any]) -> bool:
 def _commonest(known: Known, said: dict[str, Any]) -> bool:
     known.seen["commonest"] = said
     of = (known.table.y == said["class"]).sum() / known.labelled().sum()
-    return said["class"] in known.commonest and agrees(100 * of, said["v"], said["low"], said["high"], 0.1)
+    noise = max(0.1, 100 * known.seen["noise"].get((None, "accuracy"), 0.0))
+    return said["class"] in known.commonest and agrees(100 * of, said["v"], said["low"], said["high"], noise)
+
+
+def _too_few(known: Known, figure: str, group: str | None = None) -> bool:
+    """Whether there is nothing to say: no row has it, or hardly more rows than the noise allows."""
+    own = known.group(group) & known.labelled()
+    if figure.startswith("recall of "):
+        own &= (known.table.y == figure.removeprefix("recall of ")).to_numpy()
+    return known.figure(figure, group) is None or own.sum() < known.seen.get("few", 0)
 
 
 def _beaten(known: Known) -> tuple[bool, bool]:
     """Whether it is shown to be right less often, or more often, than the commonest class: by what was printed."""
+    if not {("accuracy", None), "commonest"} <= {*known.seen}:
+        return False, False  # it is not known
     one, other = known.seen["accuracy", None], known.seen["commonest"]
     return read(one["high"]) < read(other["low"]), read(one["low"]) > read(other["high"])
 
@@ -228,7 +243,7 @@ def _recall_of_group(known: Known, said: dict[str, Any]) -> bool:
 
 @says("Too few records of [[names]] (`g`) beside the noise to say how often it recognises [[class]] there.")
 def _unknown_there(known: Known, said: dict[str, Any]) -> bool:
-    return all(known.figure(f"recall of {said['class']}", group) is None for group in _listed(said["names"]))
+    return all(_too_few(known, f"recall of {said['class']}", group) for group in _listed(said["names"]))
 
 
 @says("Of 100 predictions for records of [[group]], [[share]] are right.")
@@ -264,7 +279,7 @@ def _not_measured(known: Known, said: dict[str, Any]) -> bool:
 
 @says("Too few records beside the noise to say how often it is right for [[names]] (`g`).")
 def _unknown_group(known: Known, said: dict[str, Any]) -> bool:
-    return all(known.figure("accuracy", group) is None for group in _listed(said["names"]))
+    return all(_too_few(known, "accuracy", group) for group in _listed(said["names"]))
 
 
 def _apart(known: Known, name: str, said: dict[str, Any]) -> bool:
@@ -543,8 +558,13 @@ def _nothing_else(known: Known, said: dict[str, Any]) -> bool:
         if not {*known.seen["measures"]} <= {"scores", "confusion", "residuals"}
         else "share of rows with a label"
     )
-    few = known.figure(name, said["key"]) == 0 or known.seen["measures"] == ["r2"]
-    return few and agrees(known.figure(name, said["key"]), said["v"], said["low"], said["high"], 0.01)
+    exact, noise = known.figure(name, said["key"]), known.seen["noise"].get((said["key"], name), 0.01)
+    few = (
+        exact == 0
+        or known.seen["measures"] == ["r2"]
+        or known.group(said["key"]).sum() < known.seen.get("few", 0)
+    )
+    return few and agrees(exact, said["v"], said["low"], said["high"], noise)
 
 
 @says("[[n]] more differences: --out has them all")
@@ -592,7 +612,25 @@ def _cells(known: Known, said: dict[str, Any]) -> bool:
     )
 
 
+@says(
+    "Too few records beside the noise to say how often it recognises [[names]]: [[any]] would tell more.",
+    "Do not rely on the model to recognise [[names]] before that is measured: there were too few records beside the noise.",
+)
+def _unknown_recall(known: Known, said: dict[str, Any]) -> bool:
+    return all(_too_few(known, f"recall of {name}") for name in _listed(said["names"]))
+
+
+@says(
+    "It is not known how often the commonest class alone would be right: there were too few records beside the noise; [[any]] would tell more.",
+    "Too few rows stood out of the noise to say how often it is right, on [[any]].",
+)
+def _few_rows(known: Known, said: dict[str, Any]) -> bool:
+    return len(known.table) < known.seen["few"]
+
+
 ABOUT_NO_ROW = (
+    "Classes are weighed, which can cost accuracy: [[any]]",
+    "WARNING: the holdout: [[any]]",  # tests/commands/test_said_before_the_charge.py
     "What all records say need not lie between what the groups say: [[any]]",
     "It predicts `y`[[any]] from 3 columns: x, g, h.",
     "They are right at most [[any]]",

@@ -114,7 +114,8 @@ def to_do(
     worth_nothing = found.commonest is not None and not found.beats_the_commonest
     unproven = found.right is not None and not weighed and not found.beats_the_commonest
     if unproven:
-        most = "the commonest class" if found.commonest is None else in_quotes(found.commonest)
+        named = found.commonest is not None and found.commonest.value is not None  # or noise alone chose it
+        most = in_quotes(found.commonest) if found.commonest is not None and named else "the commonest class"
         if found.apart is None:
             yield f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
         else:
@@ -130,7 +131,7 @@ def to_do(
             f"too: `prepriv predict --class-weight`. Then judge the model by {_judged(found)}."
         )
     elif weighed and worth_nothing:
-        yield f"Classes are weighed, which costs accuracy: judge the model by {_judged(found)}."
+        yield f"Classes are weighed, which can cost accuracy: judge the model by {_judged(found)}."
     elif found.asks_for_more:
         yield "A class is recognised less often than two times in three: do not rely on the model for its records."
     incomparable = found.of_number and not found.compared
