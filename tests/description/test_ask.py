@@ -408,7 +408,10 @@ def test_the_command_prices_asks_and_writes(tmp_path, capsys):
     words = ["ask", f"{tmp_path}/t.csv", "mean(pay) by sex", "count by sex", "histogram(y)"]
     words += ["--schema", f"{tmp_path}/S.yaml", "--rows", str(N), "--epsilon", "1"]
     assert run([*words, "--price"]) == 0
-    assert "number, sum and squares of pay by sex" in capsys.readouterr().out and not prepriv.spent().fits
+    printed = capsys.readouterr().out
+    assert "number, sum and squares of pay by sex" in printed and not prepriv.spent().fits
+    assert "together cost ε = 1 at δ = 1e-06" in " ".join(printed.split())
+    assert "with groups of equal size" in printed
     assert run([*words, "--out", f"{tmp_path}/a.json"]) == 0
     printed = capsys.readouterr().out
     said = json.loads((tmp_path / "a.json").read_text())
@@ -436,4 +439,20 @@ def test_what_a_price_says_to_expect_is_what_comes(adjacency):
         assert unit == "number" and half == pytest.approx(answer.error, rel=0.1)
     assert expected_half(plan, Asked.of("histogram(pay)"))[0] > 0
     grouped = plan_questions(columns, ["mean(pay) by sex", "median(pay)"], epsilon=1.0, n=n)
-    assert [expected_half(grouped, q) for q in grouped.questions] == [None, None]
+    half, median = (expected_half(grouped, q) for q in grouped.questions)
+    assert half is not None and median is None
+
+
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+def test_what_a_price_says_of_groups_is_what_groups_of_equal_size_get(adjacency):
+    """`ask --price` said "depends on the values or shares" of each figure of a group, and named no ε."""
+    n, columns = 20_000, {"pay": Numeric(0, 1000), "sex": Categorical(["f", "m"]), "job": Categorical(["a"])}
+    asked = ["mean(pay) by sex", "sum(pay) by sex", "share(job) by sex"]
+    plan = plan_questions(columns, asked, epsilon=1.0, n=n, adjacency=adjacency)
+    table = pd.DataFrame({"pay": np.full(n, 1000.0), "sex": ["f", "m"] * (n // 2), "job": "a"})
+    found = prepriv.ask(table, columns, asked, epsilon=1.0, n=n, adjacency=adjacency)
+    answers = [found[asked[0]]["f"], found[asked[1]]["m"], found[asked[2]]["f"]["a"]]
+    for question, answer in zip(plan.questions, answers):
+        assert expected_half(plan, question)[0] == pytest.approx(answer.error, rel=0.15)
+    few = plan_questions(columns, asked[:1], epsilon=0.0001, n=n, adjacency=adjacency)
+    assert math.isnan(expected_half(few, few.questions[0])[0])

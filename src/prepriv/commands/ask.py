@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -27,8 +28,10 @@ from prepriv.description.answers import expected_half, wide_answers
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
 from prepriv.description.estimates import short_number
-from prepriv.guarantees.printed import percent
+from prepriv.guarantees.printed import epsilon_at, percent
 from prepriv.runs.charge import released
+
+_ALIKE = ("count", "histogram", "crosstab", "sum")  # whose noise does not depend on how large a group is
 
 
 def ask(
@@ -96,10 +99,19 @@ def _show_expected(plan: AskedPlan) -> None:
     lines = []
     for question in plan.questions:
         found = expected_half(plan, question)
-        unit = "" if found is None or found[1] == "number" else f" {found[1]}"
-        told = "depends on the values or shares" if found is None else f"± {short_number(found[0])}{unit}"
+        told = "depends on the values"
+        if found is not None:
+            half, unit = found
+            told = f"± {short_number(half)}" if math.isfinite(half) else "too few records to say"
+            told += "" if unit == "number" or not math.isfinite(half) else f" {unit}"
+            if question.by is not None and question.kind not in _ALIKE:
+                told += ", with groups of equal size"
         lines.append((str(question), told))
-    print_table("Half of the 95 % interval to expect, for a table without gaps", ("question", ""), lines)
+    spent = epsilon_at(plan.look.epsilon, plan.look.delta)
+    title = (
+        f"Half of the 95 % interval to expect, for a table without gaps. All answers together cost {spent}"
+    )
+    print_table(title, ("question", ""), lines)
 
 
 def _show(found: Answers) -> None:

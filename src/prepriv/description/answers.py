@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_DOWN
 from prepriv.adjacency import n_is_public
-from prepriv.columns import MISSING, OTHER, Numeric, Text
+from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.asked import (
     Asked,
     AskedPlan,
@@ -89,30 +89,43 @@ class _Groups:
 
 
 def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
-    """(half of the 95 % interval, how it is written), before a record is read: of a table without gaps, as wide as any values make it.
+    """(half of the 95 % interval, how it is written), before a record is read: of a table without gaps, as wide as any values make it, and
+    with declared groups of equal size. Not a number where nothing would be left to say.
 
-    None where the values or the sizes of groups decide it: quantiles, spreads, covariances, means by group.
+    None where the values decide it: quantiles, spreads, covariances, and groups that are not declared.
     """
     asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
     if piece is None:
         return 0.0, "number"
     if question.kind == "share":
-        known = question.by is None and n_is_public(plan.look.adjacency)
-        return (SURE * asker.count_noise(piece) / plan.look.n, "number") if known else None
+        noise, names = asker.count_noise(piece), asked_names(plan.domain.columns[question.columns[0]])
+        if question.by is None and n_is_public(plan.look.adjacency):
+            return SURE * noise / plan.look.n, "number"
+        if (of := _of_equal_size(plan, question)) is None:
+            return None
+        return share_of(of, of, noise, noise * math.sqrt(len(names))).error, "number"
     if piece[0] in ("counts", "bins"):
         return SURE * asker.count_noise(piece), "number"
-    if piece[0] != "moments" or question.by is not None or question.kind not in ("mean", "sum"):
+    n = _of_equal_size(plan, question)
+    if piece[0] != "moments" or n is None or question.kind not in ("mean", "sum"):
         return None
-    column, weights = plan.domain.columns[question.columns[0]], asker.weights(None)
+    column, weights = plan.domain.columns[question.columns[0]], asker.weights(question.by)
     assert isinstance(column, Numeric)
-    n = float(plan.look.n)
     halves = []
     for u in (-1.0, 1.0):  # all cells at one bound: the mean's interval is widest there
         asker.noisy[piece] = np.array([[weights[0] * n, u * n, weights[1] * n / 2]])
         found = asker._of_moments(question, 0, asker.noisy[piece][0], piece, column)
         halves.append(found.error)
     unit = span_of(column.written) if question.kind == "mean" else "number"
-    return (max(halves), unit) if math.isfinite(halves[0]) else None
+    return max(halves), unit
+
+
+def _of_equal_size(plan: AskedPlan, question: Asked) -> float | None:
+    """How many records a group has, if all that are declared have as many; all records, without groups. None where no groups are declared."""
+    column = None if question.by is None else plan.domain.columns[question.by]
+    if isinstance(column, Text):
+        return None
+    return plan.look.n / (len(column.categories) if isinstance(column, Categorical) else 1)
 
 
 def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
