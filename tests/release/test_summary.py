@@ -168,7 +168,10 @@ def test_groups_are_told_by_the_recall_of_the_rare_class_first():
     made = measured(counts, ("confusion",), by="sex", domain=domain)
     found = made.quality
     assert found.rare == ("dead",) and found.below_the_commonest
-    ((_, recalls),) = found.group_recalls
+    (rarest, recalls), (most, of_most) = found.group_recalls
+    assert (rarest, most) == ("dead", "alive") and of_most[0].value == made.groups["f"][
+        "recall of alive"
+    ].value
     f, m = recalls[:2]
     assert f.value == made.groups["f"]["recall of dead"].value and f.high < m.low
     assert (f.low, f.high) == (
@@ -459,6 +462,34 @@ def test_a_group_is_not_condemned_by_noise():
     for high, told in ((0.57, ()), (0.44, (("1", "M"),))):
         shares = (Share("F", 0.58, 0.5, 0.7), Share("M", 0.4, 0.3, high))
         assert Quality("100 rows", by="sex", group_recalls=(("1", shares),)).missed_in_groups == told
+
+
+def test_a_group_in_which_the_model_only_guesses_is_named_and_beside_it_its_own_commonest_class():
+    """Smokers by education: 39 of 100 were right among workers with "hs", where always "no" gives 69, and only "college" was named."""
+    domain = Domain({"x": Numeric(0, 1), "school": Categorical(["hs", "college"])}, ["no", "yes"])
+    hs, college = [[300, 1700], [120, 780]], [[3000, 100], [300, 60]]
+    none = [[0, 0], [0, 0]]
+    counts = {"confusion": [hs, college, none, none]}
+    made = measured(counts, ("confusion",), by="school", domain=domain)
+    found = made.quality
+    assert [s.name for s in found.guessed_in_groups] == ["hs"]
+    assert ("no", "hs") in found.missed_in_groups and ("yes", "college") in found.missed_in_groups
+    said = " ".join(to_do(found, weighed=True, weak=False))
+    assert 'Do not use it for records of "hs" (`school`) before' in said
+    assert 'rely on it for records of "college" (`school`): it misses most that are truly "yes"' in said
+    assert 'rely on it for records of "hs" (`school`): it misses most that are truly "no"' in said
+    fails = " ".join(found.fails())
+    assert (
+        'Always answering "no" would be right 69' in fails
+        and 'guessing, which has a balanced accuracy of 50 in 100: "hs"' in fails
+    )
+    assert "every group" not in fails
+    other = measured(
+        {"confusion": [[[1900, 100], [95, 5]], [[40, 760], [40, 760]], none, none]},
+        ("confusion",), by="school", domain=domain,
+    ).quality  # fmt: skip
+    assert len(other.guessed_in_groups) == 2 and other.balanced.low > 0.5
+    assert any("in every group that could be measured" in line for line in other.fails())
 
 
 def test_the_group_of_undeclared_values_is_explained_and_a_row_is_called_a_row():

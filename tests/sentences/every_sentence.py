@@ -277,6 +277,57 @@ def _not_measured(known: Known, said: dict[str, Any]) -> bool:
     return of_rows and (said.get("asked") is None or said["asked"].split(", ") == known.seen["measures"])
 
 
+_SHARE_TOO = _PARTS["share"].replace("(?P<", "(?P<too_")
+_PARTS |= {"too": _SHARE_TOO}
+
+
+@says(
+    "Of 100 predictions for records of [[group]], [[share]] are right. Always answering [[class]] would be right [[too]] times in 100 there."
+)
+def _no_more_than_the_commonest_there(known: Known, said: dict[str, Any]) -> bool:
+    own = known.group(said["group"]) & known.labelled()
+    exact = (known.table.y[own] == said["class"]).mean() if own.any() else None
+    noise = 100 * known.seen["noise"].get((said["group"], "accuracy"), 0.0)
+    too = _with_ends({k.removeprefix("too_"): v for k, v in said.items() if k.startswith("too_")})
+    beside = agrees(
+        None if exact is None else 100 * exact, too["v"], too["low"], too["high"], max(noise, 0.1)
+    )
+    return beside and _right_in_group(known, said) and read(said["low"]) <= read(too["high"])
+
+
+@says(
+    "Among records of these groups of `g` it is not shown to tell the classes apart better than guessing, which has a balanced accuracy of [[n]] in 100: [[cells]]."
+)
+def _guessed(known: Known, said: dict[str, Any]) -> bool:
+    each = [
+        (found["name"], _with_ends(found.groupdict()))
+        for found in re.finditer(rf'"(?P<name>[^"]*)" {_PARTS["share"]}', said["cells"])
+    ]
+    known.seen["guessed"] = [name for name, _ in each]
+    chance = 100 / len(known.case.classes)
+    return abs(read(said["n"]) - chance) < unit_of(said["n"]) and all(
+        read(share["low"]) <= chance + unit_of(share["low"])
+        and figure_agrees(known, share, "balanced accuracy", name)
+        for name, share in each
+    )
+
+
+@says(
+    "That is so in every group that could be measured. So what it knows of all records may be their `g` alone, or noise hides what it knows within groups."
+)
+def _guessed_everywhere(known: Known, said: dict[str, Any]) -> bool:
+    return set(known.seen["guessed"]) == {
+        g for g, name in known.seen["noise"] if name == "balanced accuracy" and g
+    }
+
+
+@says(
+    "Do not use it for records of [[names]] (`g`) before a measurement shows that it does better than guessing there."
+)
+def _not_for_them(known: Known, said: dict[str, Any]) -> bool:
+    return _listed(said["names"]) == known.seen["guessed"]
+
+
 @says("Too few records beside the noise to say how often it is right for [[names]] (`g`).")
 def _unknown_group(known: Known, said: dict[str, Any]) -> bool:
     return all(_too_few(known, "accuracy", group) for group in _listed(said["names"]))

@@ -81,7 +81,13 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         scarce,
         tuple(_share(name, rows[f"precision of {name}"]) for name in scarce),
         None if balanced is None else _share("balanced accuracy", balanced),
-        tuple((name, _recalls(made.groups, name)) for name in scarce if made.groups),
+        _recalls_of_groups(made, scarce),
+        tuple(
+            _share(name, group.figures["balanced accuracy"])
+            for name, group in made.groups.items()
+            if "balanced accuracy" in group.figures
+        ),
+        {g: most for g, rows_of in made.groups.items() if (most := commonest(rows_of)) is not None},
         tuple(_between(made)),
         plan.by,
         measures=plan.measures,
@@ -151,6 +157,16 @@ def _rare(rows: Measured) -> tuple[str, ...]:
     names = [str(c) for c in rows.plan.domain.classes]
     scarce = [k for k in np.argsort(of_class, kind="stable") if of_class[k] <= RARE_BESIDE * of_class.max()]
     return tuple(names[k] for k in scarce if rows[f"recall of {names[k]}"].value is not None)
+
+
+def _recalls_of_groups(
+    made: PrivateEvaluation, scarce: tuple[str, ...]
+) -> tuple[tuple[str, tuple[Share, ...]], ...]:
+    """Of each class, the rare ones first, its recall in each group."""
+    if not made.groups or "confusion" not in made.all_rows.counts:
+        return ()
+    classes = [str(c) for c in made.plan.domain.classes]
+    return tuple((name, _recalls(made.groups, name)) for name in dict.fromkeys((*scarce, *classes)))
 
 
 def _recalls(groups: Mapping[str, Group], name: str) -> tuple[Share, ...]:

@@ -160,13 +160,21 @@ def to_do(
     for share in found.rarely_found[:_MOST]:
         seen = f"of 100 records that are truly {in_quotes(share)} it recognises {share}"
         yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
+    if guessed := found.guessed_in_groups:
+        names = ", ".join(in_quotes(share) for share in guessed[:_MOST])
+        more = f" and {len(guessed) - _MOST} more" if len(guessed) > _MOST else ""
+        yield f"Do not use it for records of {names}{more} (`{found.by}`) before a measurement shows that it does better than guessing there."
     for name, group in found.missed_in_groups[:_MOST]:
         yield f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`): it misses most that are truly {in_quotes(Share(name))}."
     if found.worse_groups:
         worse = ", ".join(in_quotes(one) for one in found.worse_groups)
         yield f"Predictions for records of {worse} (`{found.by}`) are off by more than for all: decide whether they are near enough there."
     if found.by is not None:
-        first = ", first how often it recognises the rare class there" if found.group_recalls else ""
+        first = (
+            ", first how often it recognises the rare class there"
+            if found.rare and found.group_recalls
+            else ""
+        )
         yield f"Before it is used for one of the groups, read that group's lines{first}: noise hides small groups first."
     elif not (
         weak

@@ -252,7 +252,7 @@ def _hundreds(found: Quality | None) -> list[tuple[str, float, float, float]]:
     named += [(f"recall of {s.name}", s) for s in lowest(found.recalls)]
     named += [(f"precision of {s.name}", s) for s in lowest(found.alarms)]
     for of, shares in found.group_recalls:
-        named += [(f"{s.name}: recall of {of}", s) for s in lowest(shares)]
+        named += [(f"{s.name}: recall of {of}", s) for s in lowest(shares) if of in found.rare]
     named += [(f"right for {s.name}", s) for s in lowest(found.groups)]
     return [
         (name, s.value, s.value if s.low is None else s.low, s.value if s.high is None else s.high)

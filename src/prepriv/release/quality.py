@@ -5,8 +5,8 @@ Every number is one that was released, or of a table that was declared public.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from prepriv._text import printable
@@ -115,7 +115,11 @@ class Quality:
     balanced : Share, optional
         Balanced accuracy, the mean of the recalls. None: not measured.
     group_recalls : tuple of (str, tuple of Share)
-        Of each rare class, how many of its records are recognised in each group.
+        Of each class, the rare ones first, how many of its records are recognised in each group.
+    group_balanced : tuple of Share
+        Of each group, balanced accuracy.
+    group_commonest : mapping of str to Share
+        Of each group, the class with the most of its records, and what always naming it gets right there.
     between : tuple of str
         Sentences on how groups differ, each beyond what noise explains.
     by : str, optional
@@ -166,6 +170,8 @@ class Quality:
     alarms: tuple[Share, ...] = ()
     balanced: Share | None = None
     group_recalls: tuple[tuple[str, tuple[Share, ...]], ...] = ()
+    group_balanced: tuple[Share, ...] = ()
+    group_commonest: Mapping[str, Share] = field(default_factory=dict)
     between: tuple[str, ...] = ()
     by: str | None = None
     of_number: bool = False
@@ -202,12 +208,23 @@ class Quality:
 
     @property
     def missed_in_groups(self) -> tuple[tuple[str, str], ...]:
-        """(rare class, group) where it is shown that most of its records are not recognised: the whole interval says so."""
+        """(class, group) where it is shown that most of its records are not recognised: the whole interval says so."""
         return tuple(
             (name, share.name)
             for name, shares in self.group_recalls
             for share in shares
             if share.value is not None and (share.value if share.high is None else share.high) < RARELY_SEEN
+        )
+
+    @property
+    def guessed_in_groups(self) -> tuple[Share, ...]:
+        """Balanced accuracy of the groups in which it is not shown to be above that of guessing, the lowest first."""
+        chance = 1 / max(len(self.recalls), 2)
+        return tuple(
+            sorted(
+                (s for s in self.group_balanced if s.value is not None and s.floor <= chance),
+                key=lambda s: (s.value or 0.0, s.name),
+            )
         )
 
     @property
@@ -434,6 +451,8 @@ class Quality:
             return
         told: set[str] = set()
         for name, shares in self.group_recalls:
+            if name not in self.rare:
+                continue
             truly = in_quotes(Share(name))
             for share in lowest(shares):
                 yield f"Of 100 records of {in_quotes(share)} (`{self.by}`) that are truly {truly}, it recognises {share}."
@@ -441,7 +460,16 @@ class Quality:
                 told |= {*few}
                 yield f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
         for share in lowest(self.groups):
-            yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right."
+            most = self.group_commonest.get(share.name)
+            beside = (
+                ""
+                if most is None
+                or most.value is None
+                or share.floor > (most.value if most.high is None else most.high)
+                else f" Always answering {in_quotes(most)} would be right {most} times in 100 there."
+            )
+            yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right.{beside}"
+        yield from self._guessed()
         recalls = {share.name: share for share in self.recalls}
         pairs = [(recalls[name], shares) for name, shares in self.group_recalls if name in recalls]
         if self.right is not None:
@@ -455,6 +483,24 @@ class Quality:
             yield _GROUPS
         elif any(share.name == OTHER for share in self.groups):
             yield self._of_other()
+
+    def _guessed(self) -> Iterator[str]:
+        """In which groups it is not shown to do more than guess."""
+        guessed, chance = self.guessed_in_groups, 1 / max(len(self.recalls), 2)
+        if not guessed:
+            return
+        named = ", ".join(f"{in_quotes(s)} {s}" for s in guessed[:_MOST])
+        more = f" and {len(guessed) - _MOST} more" if len(guessed) > _MOST else ""
+        yield (
+            f"Among records of these groups of `{self.by}` it is not shown to tell the classes apart better than guessing, which has a balanced accuracy of "
+            f"{100 * chance:.3g} in 100: {named}{more}."
+        )
+        every = len(guessed) == sum(s.value is not None for s in self.group_balanced)
+        if every and self.balanced is not None and self.balanced.floor > chance:
+            yield (
+                f"That is so in every group that could be measured. So what it knows of all records may be their `{self.by}` alone, or noise hides what "
+                "it knows within groups."
+            )
 
     def _fails_by_number(self) -> Iterator[str]:
         """For which groups predictions of a number are off, the worst first."""
@@ -493,6 +539,8 @@ class Quality:
             "recall_by_group": [
                 {"class": name, "groups": [_plain(s) for s in shares]} for name, shares in self.group_recalls
             ],
+            "balanced_accuracy_by_group": [_plain(s) for s in self.group_balanced],
+            "commonest_class_by_group": {g: _plain(s) for g, s in self.group_commonest.items()},
         }
 
     def to_json(self) -> dict[str, Any]:
