@@ -410,6 +410,18 @@ def test_numbers_outside_their_bounds_are_counted_beside_the_predictions(folder,
     assert "1 of 585" in told and "WARNING" not in told and "private rows" in told
 
 
+def test_categories_in_another_spelling_are_a_warning(folder, capsys):
+    """190 of 199 cells said No where the schema declares no."""
+    assert run(["train", "t.csv", "--schema", "s.yaml"]) == 0
+    table = pd.read_csv("t.csv").fillna({"age": 50.0})
+    for job, loud in (("Clerk", True), ("clerk", False)):
+        table.assign(job=[job] * 595 + ["other"] * 5).to_csv("odd.csv", index=False)
+        capsys.readouterr()
+        assert run(["predict", "run/model", "odd.csv"]) == 0
+        told = capsys.readouterr().err
+        assert ("WARNING: cells that are not as declared: 600 of 600 in 'job'" in told) == loud
+
+
 def test_empty_cells_are_counted_beside_the_predictions(folder, capsys):
     """Incomes that were empty in all 100 rows were read as 95,000, and a column of "NA" as its middle, without a word."""
     imputed = "  - {step: MeanImputer, pay: sensitivity, missing: {age: 0.1}}\n"

@@ -178,8 +178,8 @@ def _read_otherwise(rows: Any, model: Model) -> list[_ReadOtherwise]:
         for kind, count, whole, becomes, warn in (
             (_EMPTY, empty, rows.num_rows, gaps, empty > most * rows.num_rows),
             (_ODD, bad, rows.num_rows, gaps, bad > _MANY_CUT * rows.num_rows),
-            # a drafted column lists the common categories alone, so others are no sign of another table
-            (_ODD, unknown, rows.num_rows, "read as other", False),
+            # a column lists the common categories alone, so some others are not a sign of another table
+            (_ODD, unknown, rows.num_rows, "read as other", unknown > _MANY_GAPS * rows.num_rows),
             (_CUT, cut, filled, f"declared {c.declared}", cut > _MANY_CUT * filled),
         ):
             if count:
