@@ -23,6 +23,7 @@ from every_sentence import (
     check_sentence,
     interval,
     quantile_agrees,
+    read,
     table_lines,
     told_agrees,
 )
@@ -33,6 +34,13 @@ from prepriv.cli import run
 from prepriv.commands import printing
 from prepriv.description.estimates import Estimate
 from prepriv.evaluation import holdout
+from prepriv.evaluation.cells import row_entries
+from prepriv.evaluation.evaluate import release
+from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.mechanisms.noise import NoiseSource
+from prepriv.mechanisms.session import NoisySession
+from prepriv.tables.encoding import encode, encode_labels, encode_targets
 
 EPSILON = "1000000"
 CASES = {case.name: case for case in cases()}
@@ -347,3 +355,30 @@ def cells_of(found: dict, *names: str) -> Iterator[tuple[str, dict]]:
     else:
         for name, inner in found.items():
             yield from cells_of(inner, *names, name)
+
+
+@pytest.mark.parametrize("name", ["balanced", "wide bounds"])
+def test_printed_intervals_hold_at_a_usual_epsilon(name):
+    """Drawn at the layer of the release: of each figure, all and of each group, the printed interval holds the exact number of the rows."""
+    case = CASES[name]
+    columns = {"x": prepriv.Numeric(0, 100), "g": prepriv.Categorical(case.groups)}
+    declared = {"classes": case.classes} if case.classes else {"target": prepriv.Numeric(*case.ends)}
+    domain, rows = prepriv.Domain(columns, **declared), case.table.assign(x=numbers(case.table.x))
+    label = rows.y.to_numpy() if case.classes else numbers(rows.y)
+    made = prepriv.PrivateClassifier if case.classes else prepriv.PrivateRegressor
+    fitted = made(domain, epsilon=float("inf"), steps="linear").fit(rows, label)
+    chances = fitted.predict_proba(rows) if case.classes else None
+    model, plan = fitted.model_, plan_evaluation(fitted.model_, n=len(rows), epsilon=1.0, by="g")
+    known = Known(case, case.table, fitted.predict(rows), chances, plan.error_bound)
+    targets = encode_labels(label, case.classes) if case.classes else encode_targets(label, domain)
+    entries = row_entries(plan, model, encode(rows, model.domain), targets)
+    held = []
+    for seed in range(25):
+        counts = release(plan, entries, NoisySession(NoiseSource.for_tests(seed)))
+        scored = PrivateEvaluation(plan, counts, True)
+        for group, figures in [(None, scored.figures), *((k, g.figures) for k, g in scored.groups.items())]:
+            for figure in figures.values():
+                exact, found = known.figure(figure.name, group), interval(figure.interval)
+                if found is not None and exact is not None:
+                    held.append(read(found[1]) <= exact <= read(found[2]))
+    assert len(held) > 200 and np.mean(held) > 0.95
