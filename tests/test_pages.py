@@ -48,6 +48,7 @@ def test_the_tutorial_runs_line_by_line(tmp_path, monkeypatch, capsys):
     """On a made-up table of its columns; the printed numbers are of the real one."""
     monkeypatch.chdir(tmp_path)
     made_up(tmp_path / "adult.csv", 3000)
+    (tmp_path / "new.csv").write_text("age,workclass,hours-per-week\n44,Private,38\n")
     blocks = re.findall(r"```sh\n(.*?)```", (DOCS / "learn" / "tutorial.md").read_text("utf-8"), re.S)
     lines = [line for block in blocks for line in block.splitlines()]
     assert len(lines) >= 8

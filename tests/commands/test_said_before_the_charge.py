@@ -228,7 +228,10 @@ def test_weighed_predictions_stand_beside_their_probabilities(folder, capsys):
     asked = ["t.csv", "--schema", "S.yaml", "--epsilon", "20"]
     said(capsys, "train", *asked, "--out", "m")
     assert said(capsys, "predict", "m", "t.csv").split()[0] == "prediction"
-    assert "prediction,p(no),p(yes)" in said(capsys, "predict", "m", "t.csv", "--class-weight", "{yes: 5}")
+    assert "have weights" not in said(capsys, "predict", "m", "t.csv")
+    weighed = said(capsys, "predict", "m", "t.csv", "--class-weight", "{yes: 4}")
+    assert "prediction,p(no),p(yes)" in weighed
+    assert "'yes' is predicted from a probability of about 0.2 on" in weighed  # 1 / (1 + 4)
 
 
 def test_an_evaluation_says_why_its_claim_is_above_what_it_spends(folder, capsys):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -180,3 +181,25 @@ def test_a_ledger_of_mu_refuses_a_draft_and_says_why(tmp_path):
     with pytest.raises(ValueError, match="has no single mu"):
         Domain.draft(rows, epsilon=5.0, ledger=tmp_path / "g.db")
     assert not Ledger.open(tmp_path / "g.db").entries()
+
+
+def test_a_new_ledger_beside_another_of_the_same_data_set_says_so(tmp_path, run):
+    """A second ledger was created for the same people, and nothing said that there was one."""
+    cap = ["--epsilon", "1", "--delta", "1e-5"]
+    (tmp_path / "bad.db").write_bytes(b"SQLite format 3")
+    first = run("create", tmp_path / "a.db", "--dataset", "staff-2025", *cap)
+    assert first.exit_code == 0 and "two caps add up" not in first.stdout
+    for name in ("staff_2025", " Staff-2025"):
+        made = run("create", tmp_path / f"{len(name)}.sqlite", "--dataset", name, *cap)
+        assert made.exit_code == 0 and f"{tmp_path / 'a.db'} is a ledger for the same data set" in made.stdout
+    assert "two caps" not in run("create", tmp_path / "x.db", "--dataset", "staff-2024", *cap).stdout
+    as_json = run("create", tmp_path / "j.db", "--dataset", "staff-2025", *cap, "--json")
+    assert as_json.exit_code == 0 and as_json.stdout.startswith("{")
+
+
+def test_a_rest_that_no_run_can_declare_is_nothing(tmp_path, run, pay):
+    ledger = Ledger.create(tmp_path / "l.db", "x", epsilon=1, delta=1e-5)
+    pay(ledger, "a", Decimal("0.999999999"), 1e-6)
+    assert (
+        "left       nothing that a run could declare (epsilon 0.000000001" in run("show", ledger.path).stdout
+    )

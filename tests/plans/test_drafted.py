@@ -290,7 +290,7 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run([*INIT, "--ledger", "L.db"]) == 0
     Ledger.create("other.db", "people", epsilon=9, delta=1e-3)
     here = [*TRAIN, "--rows", str(N)]
-    for place, out in (("L.db", "paid"), ("other.db", "half")):
+    for place, out in (("L.db", "paid"), ("other.db", "half"), ("L.db", "second")):
         assert run([*here, "--out", out, "--ledger", place]) == 0
     schema = yaml.safe_load(Path("S.yaml").read_text())
     Path("S.yaml").write_text(yaml.safe_dump(schema | {"draft": True}))
@@ -314,7 +314,9 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["report", "paid", "--ledger", "L.db"]) == 0
     out, _ = said(capsys)
     assert "booked at least what this model claims" in out and "ASK BEFORE YOU SIGN" not in out
-    assert "1 charge came before: row 1, a schema draft (epsilon" in out
+    assert "1 charge came before: row 1, a schema draft (epsilon" in out and "whether ε and δ" not in out
+    assert run(["report", "second", "--ledger", "L.db"]) == 0  # a second model of the same draft
+    assert "whether ε and δ of this model were chosen before anyone saw the draft" in said(capsys)[0]
     page = Path("paid/report.html").read_text()
     assert (
         "The ledger adds plainly: 0.5 + 1 = 1.5 of 9" in page and "sees this model and its draft can" in page

@@ -327,7 +327,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     ]
     if before:
         lines.append(
-            f"{_charges(book.header, rows, before, 'came before')}. Ask what was chosen after seeing the results"
+            f"{_charges(book.header, rows, before, 'came before')}. Ask what was chosen after seeing the results{_second(model, before)}"
         )
     unit, cap, alike = book.header.unit, book.header.cap, _alike(place, further)
     alone = ""
@@ -350,6 +350,14 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     if unit == "basic":
         lines.append(_COARSER)
     return lines
+
+
+def _second(model: Model, before: Sequence[Entry]) -> str:
+    """What to ask of a model that rests on a private draft, where another run came between: a ledger does not know when a budget was chosen."""
+    between = any(not {"train", "hold out", "choose"}.isdisjoint(_kinds(one)) for one in before)
+    if not (between and model.declared.domain.drafts):
+        return ""
+    return ", and whether ε and δ of this model were chosen before anyone saw the draft: no ledger shows that, and another model was trained in between"
 
 
 def _charges(header: Header, rows: Sequence[Entry], entries: Sequence[Entry], when: str) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -103,6 +103,10 @@ def create(
             return
         say(f"created {ledger.name}")
         say(_claim(ledger.header))
+        for other in _others_beside(path, ledger.header):
+            say(
+                f"{other} is a ledger for the same data set, or a name that people may read as the same: two caps add up. Charge one of both, unless the people differ"
+            )
         if ledger.header.unit == "basic" and ledger.header.cap.delta == 0:
             say(
                 "delta 0 leaves room for plans of pure differential privacy only: every plan of `prepriv train` "
@@ -114,6 +118,22 @@ def create(
             say(_as_mu(float(epsilon), float(delta)))
         elif as_epsilons := _as_epsilons(ledger.header):
             say(as_epsilons)
+
+
+def _others_beside(place: str, header: Header) -> list[str]:
+    """Sound ledgers in the folder of a new one whose data set may be the same by its name."""
+    if is_url(place):
+        return []
+    from prepriv.commands.receipts import ledgers_of
+
+    found = list[str]()
+    for other in ledgers_of(place):
+        with suppress(LedgerError):
+            if _perhaps_the_same([header, book := Ledger.open(other, timeout=1.0).header]) or (
+                book.dataset == header.dataset
+            ):
+                found.append(other)
+    return found
 
 
 def _as_epsilons(header: Header) -> str:
@@ -161,7 +181,7 @@ def show(
             say(
                 f"booked     {_on(period)}{short_amount(header.unit, spent)} (bookkeeping; the guarantee is the cap)"
             )
-            say(f"left       {_on(period)}{short_amount(header.unit, _left(header, spent), left=True)}")
+            say(f"left       {_on(period)}{_left_in_words(header, _left(header, spent))}")
         if header.periods:
             say(
                 f"left       in any other {header.periods.split()[0]} {short_amount(header.unit, header.cap, left=True)}"
@@ -458,6 +478,15 @@ def _on(period: str) -> str:
 
 def _left(header: Header, spent: Quanta) -> Quanta:
     return Quanta(header.cap.main - spent.main, header.cap.delta - spent.delta)
+
+
+def _left_in_words(header: Header, left: Quanta) -> str:
+    """What is left, and that it is nothing where no run can declare as little."""
+    from prepriv.placed.checks import LEAST_EPSILON
+
+    said = short_amount(header.unit, left, left=True)
+    spent = header.unit == "basic" and float(decimals("basic", left)["epsilon"]) < LEAST_EPSILON
+    return f"nothing that a run could declare ({said})" if spent else said
 
 
 def _head(header: Header, entries: Sequence[Entry]) -> str:

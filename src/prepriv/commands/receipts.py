@@ -28,6 +28,7 @@ _ENDINGS = (".json", *_PAGES, *_SCHEMAS)
 _OF_LEDGER = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside one
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 _LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")  # a damaged or empty one is known by its name
+_MOST_BESIDE = 20  # files that are looked at
 _TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
 _MEASURED = b"<title>prepriv evaluation</title>"
 _ALONE = (
@@ -71,6 +72,17 @@ def ledgers_among(places: Sequence[str]) -> list[str]:
     """Those of the places named that are ledgers, by their content or their name. Where none is, the first file that cannot have been given out has to be one."""
     found = [place for place in places if _is_ledger(place)]
     return found or [place for place in places if not _was_given_out(Path(place))][:1]
+
+
+def ledgers_of(place: str) -> list[str]:
+    """The first files beside a ledger that may be ledgers, too: databases with an ending that a ledger often has."""
+    here = Path(place)
+    try:
+        beside = sorted(here.parent.iterdir())
+    except OSError:
+        return []
+    names = [str(one) for one in beside if one.suffix.lower() in _LEDGERS and one.resolve() != here.resolve()]
+    return [name for name in names[:_MOST_BESIDE] if _is_ledger(name)]
 
 
 def _was_given_out(path: Path) -> bool:

@@ -125,6 +125,8 @@ def predict(
     # of weighed classes the predicted one need not be the most probable
     proba = proba or released.class_weight is not None
     classes, decided = released.domain.classes, released.decided(probabilities)
+    if released.class_weight is not None:
+        say(_how_decided(classes, released.class_weight), err=True)
     if as_json:
         told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]} | dict(zip(kept, beside))
         if proba:
@@ -139,6 +141,15 @@ def predict(
         for k, p, *more in zip(decided, probabilities, *beside)
     )
     _written(out, header, lines)
+
+
+def _how_decided(classes: Sequence[Any], weights: Any) -> str:
+    """Why the predicted class need not be the most probable one."""
+    if len(classes) == 2:
+        first, second = (float(weight) for weight in weights)
+        return f"the classes have weights, so {str(classes[1])!r} is predicted from a probability of about {first / (first + second):.3g} on, and not from 0.5"
+    listed = ", ".join(f"{name} {weight:.3g}" for name, weight in zip(classes, weights))
+    return f"the classes have weights ({listed}): the class with the largest product of weight and probability is predicted, which need not be the most probable one"
 
 
 @dataclass(frozen=True)

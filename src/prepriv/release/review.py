@@ -222,8 +222,9 @@ def trust(claim: Guarantee) -> str:
     """The trust model."""
     said = (
         "The curator has to be trusted with the raw rows, with the training (the central model) and with what is declared about the data. "
-        "So does the machine that trains. Nobody who gets the model, the report or a prediction for rows of their own has to be trusted: the "
-        "claim holds against all of them together. A prediction for one of the private rows says something about that row, and no claim covers it."
+        "So does the machine that trains. Nobody who gets the model or the report has to be trusted: the claim holds against all of them together. "
+        "Someone who types a row that they know into the model learns nothing from the prediction but what the model and that row give, even if the row is of "
+        "a person in the table. But a prediction that was made from the private rows, and is given to others, says something about its row. No claim covers it."
     )
     return f"{said} It {claim.premises[0]}." if claim.premises else said
 
