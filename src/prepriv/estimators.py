@@ -37,7 +37,7 @@ from prepriv.runs.admit import say_weak
 from prepriv.runs.charge import LedgerSetting, check_ledger
 from prepriv.runs.run import Trained, room_for
 from prepriv.runs.train import train
-from prepriv.tables.encoding import check_stream, count_rows, label_of, with_source
+from prepriv.tables.encoding import as_frame, check_stream, count_rows, encode_targets, label_of, with_source
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
@@ -181,7 +181,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             LazyFrame, a Dask DataFrame, a DuckDB relation, an ibis expression, a `prepriv.Query`, a function that
             returns a fresh reader, or any object with `__arrow_c_stream__`.
         y : array or str, (n,)
-            The labels. For a stream, the name of its label column. None: the domain's label.
+            The labels. For a stream, the name of its label column. None: the column that the domain names as its
+            label, of a stream or of a table.
         **params
             Not accepted.
 
@@ -230,8 +231,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self._engine()
         stream = as_stream(X)
         domain = with_source(domain, stream)
-        if y is None and stream is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        if stream is None:
+            y = self._label_apart(X, y)
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected.",
@@ -457,6 +458,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         training. Proof: docs/proofs/evaluation.md.
         """
         model = self._fitted()
+        if as_stream(X) is None:
+            y = self._label_apart(X, y)
         from prepriv.evaluation.evaluate import measure_model
 
         return measure_model(
@@ -468,6 +471,45 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             ledger=self.ledger if ledger is None else ledger,
             session=self._session,
             **options,
+        )
+
+    def _labelled(
+        self, X: Any, y: Any, weights: Any
+    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None] | None:
+        """Predictions for the rows that have a label, as a measurement counts them; where these rows stand; and their weights.
+
+        None, with a warning, if no row has one.
+        """
+        model = self._fitted()
+        y = self._label_apart(X, y)
+        n = count_rows(X, y, model.domain)
+        shares = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if shares is not None and shares.shape != (n,):
+            raise ValueError("sample_weight must have one number for each row of X")
+        there = encode_targets(y, model.domain) >= 0
+        if shares is not None:
+            there &= shares != 0
+        predicted = self.predict(X)
+        if not there.any():
+            kind = (
+                "a number as its target"
+                if model.domain.target is not None
+                else "a declared class as its label"
+            )
+            warnings.warn(f"score is NaN: no row has {kind}", UserWarning, stacklevel=callers_level())
+            return None
+        return predicted[there], np.flatnonzero(there), None if shares is None else shares[there]
+
+    def _label_apart(self, X: Any, y: Any) -> Any:
+        """y; for None, the column of a table that the domain names as its label. ValueError where there is no such column."""
+        if y is not None:
+            return y
+        name = getattr(self.domain, "label", None)
+        if isinstance(name, str) and name in list(getattr(X, "columns", ())):
+            return as_frame(X)[name].to_native()
+        raise ValueError(
+            f"{type(self).__name__} requires y to be passed, but the target y is None"
+            + ("" if name is None else f", and X is not a table with the domain's label, {name!r}")
         )
 
     @property
@@ -785,6 +827,35 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the exact accuracy on the rows whose label is a declared class.
+
+        Parameters
+        ----------
+        X : array or table, (n, columns)
+            As for `fit`, in memory.
+        y : array, (n,)
+            The labels. Rows whose label is missing or is not a declared class are left out, as `evaluate` does.
+        sample_weight : array, (n,), optional
+            Weights of the rows. None: all weigh the same.
+
+        Returns
+        -------
+        float
+            The share of these rows that are predicted correctly. NaN, with a warning, if there are none.
+
+        Notes
+        -----
+        It is not private: no account covers an exact score on private rows. `evaluate` measures with noise.
+        """
+        found = self._labelled(X, y, sample_weight)
+        if found is None:
+            return math.nan
+        predicted, at, weights = found
+        domain = self.model_.domain
+        right = encode_targets(predicted, domain) == encode_targets(self._label_apart(X, y), domain)[at]
+        return float(np.average(right, weights=weights))
 
     def _outputs(self, last: NDArray[np.float64]) -> NDArray[np.float64]:
         order = self._order()

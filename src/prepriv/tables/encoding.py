@@ -99,12 +99,23 @@ def encode_labels(labels: Any, classes: Sequence[Hashable]) -> NDArray[np.int32]
     return _lookup(codes, at, position.get(text(None), -1))
 
 
-def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
-    """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is not a number."""
+def _numbers(labels: Any, target: Numeric) -> NDArray[np.float64]:
     with silent():
         cells = numbers_in(label_column(labels), target.written)
+    return cells
+
+
+def encode_target(labels: Any, target: Numeric) -> NDArray[np.int32]:
+    """Where each label stands between the declared bounds, 0 to TARGET_STEPS, (n,); -1 where it is not a number."""
+    cells = _numbers(labels, target)
     unit = _encode_numeric(cells, replace(target, missing="impute"))  # NaN stays
     return np.where(np.isnan(unit), -1, np.rint(np.nan_to_num(unit) * TARGET_STEPS)).astype(np.int32)
+
+
+def target_numbers(labels: Any, target: Numeric) -> NDArray[np.float64]:
+    """The numbers of a target as they are written, (n,), NaN where there is none; one beyond all numbers is a declared bound."""
+    found = _numbers(labels, target)
+    return np.where(np.isinf(found), np.clip(found, target.low, target.high), found)
 
 
 def encode_targets(labels: Any, domain: Domain) -> NDArray[np.int32]:
