@@ -81,7 +81,11 @@ def ledgers_of(place: str) -> list[str]:
         beside = sorted(here.parent.iterdir())
     except OSError:
         return []
-    names = [str(one) for one in beside if one.suffix.lower() in _LEDGERS and one.resolve() != here.resolve()]
+    names = [
+        str(one)
+        for one in beside
+        if one.suffix.lower() in _LEDGERS and one.is_file() and one.resolve() != here.resolve()
+    ]
     return [name for name in names[:_MOST_BESIDE] if _is_ledger(name)]
 
 
