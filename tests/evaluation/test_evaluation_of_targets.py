@@ -163,7 +163,8 @@ def test_r2_compares_the_model_with_a_mean_whose_errors_are_cut_alike(kind):
             held += figure.value is None or figure.low <= truth <= figure.high
             better += figure.value is not None and figure.low > 0
         assert held >= 56, (epsilon, held)
-        assert better == 0 if kind != "real" else epsilon < 1 or better > 40, (epsilon, better)
+        # A share of 0.1 % of 1,000 such runs claims what is not so; its promise is 2.5 %.
+        assert better <= 1 if kind != "real" else epsilon < 1 or better > 40, (epsilon, better)
 
 
 def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():

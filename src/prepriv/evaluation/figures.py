@@ -133,9 +133,9 @@ class Measured:
             self._pair(name, name) for name in ("squared_error", "target", ERROR_OF_MEAN)
         )
         rows = max(1.0, self.labelled[0])
-        return [
-            intervals.determination("R2", error, baseline, self.mean or target, self.plan.error_share, rows)
-        ]
+        mean, share = self.mean or target, self.plan.error_share
+        own = self.mean is None
+        return [intervals.determination("R2", error, baseline, mean, share, rows, own_mean=own)]
 
     def _residuals(self) -> list[Figure]:
         low, high, counts = np.array(self.residuals).T

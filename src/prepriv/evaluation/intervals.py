@@ -203,14 +203,14 @@ def root(made: Figure) -> Figure:
 
 
 def determination(
-    name: str, error: Figure, baseline: Figure, mean: Figure, share: float, rows: float
+    name: str, error: Figure, baseline: Figure, mean: Figure, share: float, rows: float, *, own_mean: bool
 ) -> Figure:
-    """R², 1 less the mean squared error over that of always predicting the mean, both cut alike; or -1 where it is lower.
+    """R², 1 less the mean squared error over that of always predicting the released mean, both cut alike; or -1 where it is lower.
 
     error, baseline: mean squares of the errors of the model and of the noisy mean, in [0, 1]. mean: of targets in [0, 1];
-    share: the largest error that counts in the same unit. rows: how many there are, or a noisy number of them. What the noise of the
-    mean adds to the baseline is taken off. Sampling: a mean of numbers in [0, 1] with mean t has variance t (1 - t) / rows at most,
-    and deviations of two figures add. That of the errors is taken
+    share: the largest error that counts in the same unit. rows: how many there are, or a noisy number of them. own_mean: whether the
+    mean is that of these rows, and not of more. What its noise adds to the baseline is taken off. Sampling: the largest variance that
+    two numbers in [0, 1] with these means leave to their difference. That of the errors is taken
     at the mean that each value of R² says they have, and at the estimate: of a few large errors the estimate alone can be 0.
     """
     if None in (error.value, baseline.value, mean.value):
@@ -221,26 +221,34 @@ def determination(
     own = (baseline.noise or 0.0) ** 2 + 2 * of_mean**2
     if variance < FEWEST * math.sqrt(own):
         return Figure(name)
-    noise = (error.noise or 0.0) ** 2, own + 4 * variance * of_mean
-    drawn = math.sqrt(e * (1 - e) / rows), math.sqrt(variance * (1 - variance) / rows)
-    made = figure(
-        name,
-        lambda t: (1 - t) * variance - e,
-        lambda t: noise[0] + (1 - t) ** 2 * noise[1],
-        lambda t: (drawn[0] + (1 - t) * drawn[1]) ** 2,
-        low=-1.0,
-    )
+    noise = (error.noise or 0.0) ** 2, own + (0.0 if own_mean else 4 * variance * of_mean)
+
+    def of_noise(t: float) -> float:
+        return noise[0] + (1 - t) ** 2 * noise[1]
+
+    def drawn(t: float, of_errors: float) -> float:
+        return largest_variance(of_errors, variance, 1 - t) / rows
+
+    made = figure(name, lambda t: (1 - t) * variance - e, of_noise, lambda t: drawn(t, e), low=-1.0)
     if made.value is None or made.low is None or made.high is None:
         return made
 
     def excluded(t: float) -> bool:
         said = min(1.0, max(0.0, (1 - t) * variance))
-        of_errors = math.sqrt(said * (1 - said) / rows)
-        spread = noise[0] + (1 - t) ** 2 * noise[1] + (of_errors + (1 - t) * drawn[1]) ** 2
-        return ((1 - t) * variance - e) ** 2 > Z_SQUARED * spread
+        return ((1 - t) * variance - e) ** 2 > Z_SQUARED * (of_noise(t) + drawn(t, said))
 
     low, high = (_edge(excluded, made.value, end) for end in (-1.0, 1.0))
     return replace(made, low=min(made.low, low), high=max(made.high, high))
+
+
+def largest_variance(one: float, two: float, times: float) -> float:
+    """The largest variance of v - times w, times >= 0, for any numbers v and w in [0, 1] whose means are one and two.
+
+    That of a number in [0, 1] with mean t is t (1 - t) at most. E vw is at least 0 and one + two - 1, so the covariance is not below
+    -min(one two, (1 - one) (1 - two)). All three are attained by 0 and 1.
+    """
+    against = min(one * two, (1 - one) * (1 - two))
+    return one * (1 - one) + times**2 * two * (1 - two) + 2 * times * against
 
 
 def _edge(excluded: Callable[[float], bool], inside: float, end: float) -> float:

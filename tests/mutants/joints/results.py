@@ -33,6 +33,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_coverage.py", "-k", "few_errors"),
     ),
     Mutant(
+        "the covariance of the errors of the model and of the mean is forgotten",
+        "intervals: two numbers of the same rows taken for independent",
+        "evaluation/intervals.py",
+        "    against = min(one * two, (1 - one) * (1 - two))\n",
+        "    against = 0.0\n",
+        (COVERAGE, "-k", "largest_variance"),
+    ),
+    Mutant(
         "errors of the mean are not cut where those of the model are",
         "two errors on two scales: a model without signal seems better than the mean",
         "evaluation/intervals.py",
