@@ -19,6 +19,7 @@ from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.cli import run
 from prepriv.domain import ADJACENCIES
+from prepriv.evaluation import intervals
 from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import evaluate, release
 from prepriv.evaluation.evaluation_plan import TARGET_MEASURES, plan_evaluation
@@ -212,6 +213,47 @@ def test_a_model_that_is_worse_than_the_mean_is_said_to_be():
     told = " ".join([*made.quality.good(), *to_do(made.quality, weighed=False, weak=False)])
     assert f"worse than always predicting the mean: R² {value} ({interval})" in told
     assert "reaches" not in told and "Do not use predictions" in told
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1000.0])
+def test_what_would_show_more_than_the_mean_is_what_can(epsilon):
+    """More ε was advised where the chance of drawing the rows hid R² alone: it was bought up to 1,000, and showed nothing."""
+    plan = plan_evaluation(REG.model_, n=400, epsilon=epsilon, measures=("squared_error", "r2"))
+
+    def made(n):
+        shares = {"squared_error": 0.1726, "target": 0.5, "squared_error_of_mean": 0.2275}
+        now = dataclasses.replace(plan, domain=plan.domain.with_n(n))
+        counts = {name: np.array([v * n, (1 - v) * n, 0.0]) for name, v in shares.items()}
+        return PrivateEvaluation(now, counts, True).quality
+
+    few = made(400)
+    (told,) = (t for t in to_do(few, weighed=False, weak=False) if "in place of the mean" in t)
+    assert few.rows_enough is not None and not few.beats_mean
+    assert few.noise_hides == (epsilon < 10) or "a larger ε alone would not" in told
+    if epsilon > 10:
+        assert "more test rows would tell more, and a larger ε alone would not; about" in told
+        assert "--measure r2" not in told
+    enough = int(re.search(r"about ([\d,]+) records", told)[1].replace(",", ""))
+    assert made(enough).beats_mean and not made(enough // 2).beats_mean
+
+
+def test_the_advice_names_less_noise_where_noise_hides_r2():
+    figure = intervals.Figure("R2", 0.3, -0.1, 0.6, 0.2, 0.05)
+    assert intervals.noise_hides(figure) and intervals.rows_that_show(figure, 500) is None
+    sampled = dataclasses.replace(figure, noise=0.05, sampling=0.2)
+    assert not intervals.noise_hides(sampled) and intervals.rows_that_show(sampled, 500) > 1000
+    below = dataclasses.replace(figure, value=-0.1)
+    assert intervals.noise_hides(below) and intervals.rows_that_show(below, 500) is None
+    said = Quality("40 rows", of_number=True, measures=("r2", "absolute_error"), by="g", set_aside=True)
+    assert said.more_on_the_mean == (
+        'a larger holdout (`--holdout 0.4`, `holdout=0.4` in Python), a larger ε, `--measure r2` (`measures=["r2"]` in Python) alone or '
+        "no `--by` (`by=` in Python) would tell more"
+    )
+    hidden = dataclasses.replace(said, noise_hides=False, rows_enough=2310.0).more_on_the_mean
+    assert hidden == (
+        "a larger holdout would tell more, and a larger ε alone would not; about 2,400 records with a declared number set aside would do, "
+        "if R² is as measured"
+    )
 
 
 def test_a_constant_that_beats_the_mean_by_the_cut_alone_is_not_said_to_beat_it():

@@ -22,6 +22,7 @@ _MADE_AT = 0.97  # so that what is approximate (normal counts, estimated varianc
 Z_SQUARED = float(ndtri(0.5 + _MADE_AT / 2)) ** 2
 # Of a mean over groups, printed only where the noise leaves the smallest group large: that prefers some noise to other.
 _CHOSEN_Z_SQUARED = float(ndtri(0.5 + 0.985 / 2)) ** 2
+_STEP, _MOST_STEPS = 1.05, 95  # numbers of rows that are tried: up to a hundred times as many
 FEWEST = 4.0  # a number of rows below so many deviations of its noise is no denominator
 
 
@@ -249,6 +250,34 @@ def largest_variance(one: float, two: float, times: float) -> float:
     """
     against = min(one * two, (1 - one) * (1 - two))
     return one * (1 - one) + times**2 * two * (1 - two) + 2 * times * against
+
+
+def rows_that_show(made: Figure, rows: float) -> float | None:
+    """About how many rows, in place of so many, put the low end of a figure above 0, if its value is the true one: the deviations of
+    drawing the rows fall with the root of their number, those of noise with the number. None: no such value, one that is mostly noise,
+    or far too many rows.
+
+    The low end is left the distance that it has now, in deviations, and one deviation of the noise besides: else one measurement
+    in two would miss.
+    """
+    value, low = made.value or 0.0, made.low or 0.0
+    now = math.hypot(made.noise or 0.0, made.sampling or 0.0)
+    if value <= 0 or now == 0 or (made.noise or 0.0) > (made.sampling or 0.0):
+        return None
+    times = max(math.sqrt(Z_SQUARED), (value - low) / now)
+    for step in range(_MOST_STEPS):
+        more = _STEP**step
+        noise, sampling = (made.noise or 0.0) / more, (made.sampling or 0.0) / math.sqrt(more)
+        if times * math.hypot(noise, sampling) + noise < value:
+            return rows * more
+    return None
+
+
+def noise_hides(made: Figure) -> bool:
+    """Whether a figure that is not shown to be above 0 would be without noise, its value being the true one; of one that is not above
+    0 whether noise is the larger part."""
+    value, noise, sampling = (x or 0.0 for x in (made.value, made.noise, made.sampling))
+    return noise > sampling if value <= 0 else value > math.sqrt(Z_SQUARED) * sampling
 
 
 def _edge(excluded: Callable[[float], bool], inside: float, end: float) -> float:

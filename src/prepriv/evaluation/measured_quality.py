@@ -61,6 +61,8 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             r2=None if r2 is None else r2.value,
             r2_ends=compared,
             beats_mean=shown,
+            rows_enough=None if r2 is None or shown else intervals.rows_that_show(r2, rows.labelled[0]),
+            noise_hides=r2 is None or r2.value is None or intervals.noise_hides(r2),
             by=plan.by,
             error_bound=bound,
             largest_error=plan.error_bound,

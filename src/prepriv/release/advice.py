@@ -138,7 +138,7 @@ def to_do(
     unusable = found.of_number and found.compared and not found.beats_mean
     if unusable:
         if found.r2_ends is not None and found.r2_ends[1] >= 0:
-            yield f"Do not use predictions in place of the mean before a measurement shows that they are better: {found.more('r2')} would tell more."
+            yield f"Do not use predictions in place of the mean before a measurement shows that they are better: {found.more_on_the_mean}."
         else:
             yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
     if incomparable:

@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._text import printable
 from prepriv.columns import MISSING, OTHER
-from prepriv.guarantees.printed import exact, measured, measured_alone
+from prepriv.guarantees.printed import exact, measured, measured_alone, up
 
 _MOST = 5  # classes, or groups, that are named: the lowest
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
@@ -138,6 +138,10 @@ class Quality:
         The ends of the interval of R², which compares both errors. None: it is exact, or was not measured.
     beats_mean : bool
         Whether it is shown that predictions are nearer than the mean.
+    rows_enough : float, optional
+        About how many rows with a number would show that, if R² is what was measured. None: not known.
+    noise_hides : bool
+        Whether less noise alone could show it. Not so where the chance of which rows were drawn hides it, too.
     error_bound : float, optional
         The error that larger ones count as, for the predictions and for the mean. None: none is cut.
     largest_error : float, optional
@@ -182,6 +186,8 @@ class Quality:
     r2: float | None = None
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
+    rows_enough: float | None = None
+    noise_hides: bool = True
     error_bound: float | None = None
     largest_error: float | None = None
     group_errors: tuple[GroupError, ...] = ()
@@ -422,17 +428,44 @@ class Quality:
 
     def more(self, measure: str) -> str:
         """What has less noise beside the records, of what was not done yet, to measure this."""
-        holdout = "a larger holdout (`--holdout 0.4`, `holdout=0.4` in Python)"
-        more = [holdout if self.set_aside else "more test rows", "a larger ε"]
-        more += [f"{_option(measure)} alone"] if self.measures and self.measures != (measure,) else []
-        more += ["no `--by` (`by=` in Python)"] if self.by is not None else []
-        if (
-            0 < 4 * (self.mean_error or self.error or 0.0) <= (self.largest_error or 0.0)
-        ):  # half of it cuts few
-            named = "evaluate_error_bound" if self.set_aside else "error_bound"
-            half = exact(float(f"{(self.largest_error or 0.0) / 2:.4g}"))
-            more += [f"a smaller error bound (`--error-bound {half}`, `{named}={half}` in Python)"]
-        return f"{', '.join(more[:-1])} or {more[-1]}"
+        return _either(
+            [
+                self._more_rows,
+                "a larger ε",
+                *self._fewer_measures(measure),
+                *(["no `--by` (`by=` in Python)"] if self.by is not None else []),
+                *self._smaller_bound,
+            ]
+        )
+
+    @property
+    def more_on_the_mean(self) -> str:
+        """What would show that predictions are nearer than the mean, of what can: the end of a sentence."""
+        if self.noise_hides:
+            told = f"{self.more('r2')} would tell more"
+        else:
+            told = f"{_either([self._more_rows, *self._smaller_bound])} would tell more, and a larger ε alone would not"
+        if self.rows_enough is None:
+            return told
+        what = "set aside" if self.set_aside else "to test on"
+        return f"{told}; about {float(up(self.rows_enough, 2)):,.0f} records with a declared number {what} would do, if R² is as measured"
+
+    @property
+    def _more_rows(self) -> str:
+        larger = "" if self.rows_enough is not None else " (`--holdout 0.4`, `holdout=0.4` in Python)"
+        return f"a larger holdout{larger}" if self.set_aside else "more test rows"
+
+    def _fewer_measures(self, measure: str) -> list[str]:
+        return [f"{_option(measure)} alone"] if self.measures and self.measures != (measure,) else []
+
+    @property
+    def _smaller_bound(self) -> list[str]:
+        """Half the error bound, where it cuts few errors."""
+        if not 0 < 4 * (self.mean_error or self.error or 0.0) <= (self.largest_error or 0.0):
+            return []
+        named = "evaluate_error_bound" if self.set_aside else "error_bound"
+        half = exact(float(f"{(self.largest_error or 0.0) / 2:.4g}"))
+        return [f"a smaller error bound (`--error-bound {half}`, `{named}={half}` in Python)"]
 
     def _other(self) -> str:
         """What was measured besides, if anything."""
@@ -601,6 +634,11 @@ def _largest(errors: tuple[GroupError, ...]) -> list[GroupError]:
     """Those that are known, the largest first, as many as are named."""
     known = [one for one in errors if one.value is not None]
     return sorted(known, key=lambda one: (-(one.value or 0.0), one.name))[:_MOST]
+
+
+def _either(ways: Sequence[str]) -> str:
+    """One of them or another."""
+    return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
 
 
 def _listed(names: tuple[str, ...]) -> str:
