@@ -8,15 +8,23 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.cli import run
 from prepriv.description.draft import DraftWarning
 from prepriv.ledger import Ledger
+from prepriv.private_pipeline import reading
 
 N = 3000
 DOMAIN = Domain({"sex": Categorical(["f", "m"]), "age": Numeric(18, 80)}, classes=["no", "yes"])
+DOMAIN_OF_NUMBERS = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, classes=["no", "yes"])
 NUMBER = Domain(dict(DOMAIN.columns), target=Numeric(0, 100))
 
 
@@ -104,3 +112,80 @@ def test_several_epsilons_of_a_pipeline_are_several_plans(tmp_path, capsys):
     (tmp_path / "mine.py").write_text("pipeline = None\n")
     assert run(["plan", str(tmp_path / "mine.py"), "--epsilons", "0.5,1"]) == 2
     assert "--epsilon 0.5" in capsys.readouterr().err
+
+
+def test_what_is_private_already_says_so():
+    made = prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), DOMAIN_OF_NUMBERS)
+    with pytest.raises(ValueError, match="is private already"):
+        prepriv.private(made, DOMAIN_OF_NUMBERS)
+    with pytest.raises(ValueError, match="ends in PrivateClassifier"):
+        prepriv.private(make_pipeline(StandardScaler(), made), DOMAIN_OF_NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "name, where", [("named_steps", "plan_.steps"), ("get_feature_names_out", "coefficients_.names")]
+)
+def test_what_a_pipeline_has_names_where_it_is(classifier, name, where):
+    assert not hasattr(classifier, name)
+    with pytest.raises(AttributeError, match=where):
+        getattr(classifier, name)
+
+
+def test_a_lazy_csv_names_a_reader_that_keeps_texts_and_no_library_warns(tmp_path, table):
+    pl = pytest.importorskip("polars")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    lazy = pl.scan_csv(tmp_path / "t.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"infer_schema=False"):
+            prepriv.PrivateClassifier(DOMAIN).fit(lazy, "ill")
+    read = pl.read_csv(tmp_path / "t.csv", infer_schema=False)
+    model = prepriv.PrivateClassifier(DOMAIN, epsilon=2.0).fit(read.drop("ill"), read["ill"])
+    assert model.score(read.drop("ill"), read["ill"]) > 0.7
+
+
+def test_a_choice_of_a_pipeline_and_an_estimator_says_how_gaps_are_declared(table):
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    domain = Domain({"age": Numeric(18, 80)}, classes=["no", "yes"])
+    both = [prepriv.private(pipeline, domain), prepriv.PrivateClassifier(domain, steps="additive")]
+    with pytest.raises(ValueError, match=r'Numeric\(low, high, missing="impute"\)'):
+        prepriv.choose(both, table[["age"]], table["ill"], domain)
+    gaps = Domain({"age": Numeric(18, 80, missing="impute")}, classes=["no", "yes"])
+    both = [prepriv.private(pipeline, gaps), prepriv.PrivateClassifier(gaps, steps="additive")]
+    assert prepriv.choose(both, table[["age"]], table["ill"], gaps, epsilon=4.0).number in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "last", [LogisticRegression(penalty=None), LogisticRegression(C=np.inf), SGDClassifier(penalty=None)]
+)
+def test_no_penalty_is_what_is_trained_and_is_taken(last):
+    found = reading(make_pipeline(StandardScaler(), last), DOMAIN_OF_NUMBERS, n=N)
+    assert any("asks for no penalty" in told for told in found.says)
+    with pytest.raises(ValueError, match=r"strength of a penalty"):
+        reading(make_pipeline(StandardScaler(), LogisticRegression(C=0.1)), DOMAIN_OF_NUMBERS, n=N)
+
+
+def test_a_map_that_cannot_follow_a_sensitivity_names_its_parts():
+    pipeline = make_pipeline(SimpleImputer(), PolynomialFeatures(2), StandardScaler(), LogisticRegression())
+    model = prepriv.private(pipeline, DOMAIN_OF_NUMBERS, way="sensitivity", missing=0.1)
+    with pytest.raises(ValueError, match=r"PolynomialFeatures.*leave way out"):
+        model.plan(N)
+
+
+def test_a_coarse_sketch_says_what_makes_its_cells_and_what_to_leave_out():
+    columns = {f"x{i}": Numeric(0, 1) for i in range(12)} | {"job": Categorical(["a", "b"])}
+    domain = Domain(columns, classes=["no", "yes"])
+    pipeline = make_pipeline(
+        make_column_transformer(
+            (make_pipeline(StandardScaler(), PCA(2)), [f"x{i}" for i in range(12)]),
+            (OneHotEncoder(), ["job"]),
+        ),
+        LogisticRegression(),
+    )
+    told = {o.way: o.why for o in reading(pipeline, domain, n=4000, epsilon=1.0).options}["sketch"]
+    assert "bins for each of 12 columns of numbers" in told and "fewer columns" in told
+    told = {o.way: o.why for o in reading(pipeline, domain, n=4000, epsilon=0.4).options}["sketch"]
+    assert "such as PCA" in told and "lost accuracy" in told
+    many = replace(domain, columns={**columns, "job": Categorical([f"j{i}" for i in range(300)])})
+    told = {o.way: o.why for o in reading(pipeline, many, n=4000, epsilon=1.0).options}["sketch"]
+    assert "up to 302 cells for a column of categories" in told and "Declare fewer categories" in told

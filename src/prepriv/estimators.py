@@ -178,7 +178,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         X : array, table or stream, (n, columns)
             The rows: a matrix, or a pandas, polars or Arrow table with the domain's columns. Or a stream, which is
             held in memory only in part: a path or glob of Parquet or CSV files, an Arrow dataset or reader, a polars
-            LazyFrame, a Dask DataFrame, a DuckDB relation, an ibis expression, a `prepriv.Query`, a function that
+            LazyFrame (not of scan_csv or scan_ndjson), a Dask DataFrame, a DuckDB relation, an ibis expression, a `prepriv.Query`, a function that
             returns a fresh reader, or any object with `__arrow_c_stream__`.
         y : array or str, (n,)
             The labels. For a stream, the name of its label column. None: the column that the domain names as its
@@ -208,7 +208,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         alone. No fit may look at labels to say so. A `NoiseAlone` warning says that the released sums look like that,
         or that a regression answers one number for every row because the noise is as large as its slopes.
         """
-        if isinstance(y, str) and y in list(getattr(X, "columns", ())) and as_stream(X) is None:
+        if isinstance(y, str) and as_stream(X) is None and y in list(getattr(X, "columns", ())):
             raise BadData(
                 f"y is the column of labels itself here, not its name: fit(table.drop(columns={y!r}), table[{y!r}])"
             )
@@ -573,6 +573,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def to_sklearn(self) -> Any:
         """Not available. The AttributeError names what is exported."""
         raise AttributeError("the released model is exported: estimator.model_.to_sklearn()")
+
+    @property
+    def named_steps(self) -> Any:
+        """Not available. The AttributeError names where the steps are."""
+        raise AttributeError(
+            "the steps and what each costs are in plan(n).steps before a fit and in plan_.steps after it; "
+            "prepriv.private_pipeline.reading(pipeline, domain) says what becomes of each part of a pipeline"
+        )
+
+    @property
+    def get_feature_names_out(self) -> Any:
+        """Not available. The AttributeError names where the features are."""
+        raise AttributeError(
+            "a trained model has no output features: the names of its weights are coefficients_.names, and model_.to_sklearn() is a "
+            "pipeline of scikit-learn"
+        )
 
     @property
     def to_onnx(self) -> Any:

@@ -153,6 +153,7 @@ def reading(
         domain.check_n(n)  # another number than the domain's is refused
         domain = declared
     epsilon, delta = check_budget(epsilon, delta)
+    _check_not_private(pipeline)
     steps = _flat(pipeline)
     if not steps or not hasattr(steps[-1], "predict"):
         raise ValueError(
@@ -171,6 +172,21 @@ def reading(
     told += _by_order(fitted, domain)
     ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
+
+
+def _check_not_private(pipeline: Any) -> None:
+    """ValueError for what `private` made already, alone or as the last step."""
+    name = type(pipeline).__name__
+    if isinstance(pipeline, PrivateEstimator):
+        raise ValueError(
+            f"this {name} is private already: fit it, and change its settings by set_params. private() reads a pipeline of scikit-learn"
+        )
+    last = pipeline.steps[-1][1] if getattr(pipeline, "steps", None) else None
+    if isinstance(last, PrivateEstimator):
+        raise ValueError(
+            f"the pipeline ends in {type(last).__name__}, which is private already: put an estimator of scikit-learn there, such as "
+            "LogisticRegression or Ridge, and private() replaces it"
+        )
 
 
 _P = ParamSpec("_P")

@@ -95,7 +95,8 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
         if told := _apart(wanted, other):
             raise ValueError(
                 f"candidates {first} and {k} read other columns ({told}), and a choice reads one table: give both pipelines the same "
-                "columns, with an imputer in both or in neither"
+                "columns, with an imputer in both or in neither. Where one is not a pipeline, declare the column as Numeric(low, high, "
+                'missing="impute") in the domain of both'
             )
     if any(_differ(column, domain.columns.get(name)) for name, column in wanted.columns.items()) or (
         replace(domain, n=None, columns=wanted.columns) != replace(wanted, n=None)

@@ -133,6 +133,7 @@ def _fewer(made: PrivateEvaluation) -> str | None:
     return (
         f"WARNING: only about {max(labelled, 0.0):,.0f} of the {plan.n:,} declared have a declared {kind} as their label: {asked} "
         "The numbers below are about those alone."
+        + (" Where labels are truly missing, nothing has to be corrected." if unit is None else "")
     )
 
 

@@ -431,6 +431,11 @@ class Step(abc.ABC):
     def output(self, space: Space) -> Space:
         """The declared space of the rows after this step."""
 
+    @property
+    def in_full(self) -> str:
+        """Its name, with what it is made of if that says more."""
+        return self.name
+
     def lipschitz(self, space: Space) -> float:
         """The Lipschitz constant of the fitted map, as a map of rows. inf if there is none, or if the step does not state one."""
         return math.inf
@@ -454,7 +459,7 @@ class Step(abc.ABC):
         lipschitz = self.lipschitz(space)
         if incoming.rows_moved > 0 and math.isinf(lipschitz):
             raise ValueError(
-                f"{self.name} is not a Lipschitz map, so it cannot follow a step paid for by sensitivity; "
+                f"{self.in_full} is not a Lipschitz map, so it cannot follow a step paid for by sensitivity; "
                 "use one that is: Homogenize, ClipNorm, Normalize with a floor"
             )
         out = incoming.through(lipschitz).within(self.output(space).diameter)

@@ -203,6 +203,10 @@ class Fitted(Step):
         return any(part.learns for part in self.parts)
 
     @property
+    def in_full(self) -> str:
+        return f"{self.name} ({', '.join(dict.fromkeys(part.name for part in self.parts))})"
+
+    @property
     def parts(self) -> tuple[FittedPart, ...]:
         """Its transformers, in order."""
         return tuple(parts_of(self._spec))

@@ -224,7 +224,8 @@ class PipelineWays(StepRule):
             )
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:
-            return PaidOption(way, (), math.inf, False, str(closed))
+            other = ". Another way pays for it: leave way out" if way == "sensitivity" else ""
+            return PaidOption(way, (), math.inf, False, f"{closed}{other}")
         rough = f"the noise of {', '.join(made.rough)} is larger than such steps tolerate, with so few records: more records or a larger epsilon help, or a pipeline without them"
         return PaidOption(
             way, steps, factor, not made.rough, rough if made.rough else "", made.lost and not numbers

@@ -128,6 +128,12 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
         )
     without_effect = []
     for key, value in sorted(params.items()):
+        if _without_penalty(key, value):
+            says += (
+                f"{key}={value!r} asks for no penalty, and private training has none. Its noise and its few steps keep weights smaller than "
+                "those of an exact fit",
+            )
+            continue
         if key == "loss" or _same(key, value, defaults[key]):
             continue
         if key in _SOLVING:
@@ -182,6 +188,15 @@ def _check_known(last: Any, numbers: bool) -> None:
             raise ValueError(
                 f"{type(last).__name__}: scikit-learn does not take these settings: {told}"
             ) from None
+
+
+def _without_penalty(key: str, value: Any) -> bool:
+    """Whether a setting asks for no penalty, as private training has none."""
+    if key == "penalty":
+        return value is None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return False
+    return (key == "C" and value == math.inf) or (key == "alpha" and value == 0)
 
 
 def _same(key: str, one: Any, two: Any) -> bool:

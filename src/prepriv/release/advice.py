@@ -84,7 +84,7 @@ def to_do(
         yield alone
     if found is not None and found.warning is not None:
         yield (
-            "Correct what the warning names before it is measured again: `prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) "
+            "Unless labels are truly missing, correct what the warning names before it is measured again: `prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) "
             "says to the curator alone which labels are not declared."
         )
     elif found is None or not found.known:

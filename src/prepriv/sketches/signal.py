@@ -55,14 +55,37 @@ class Signal:
             return f"{self._small_noise} {self._lost}" + self._pairs
         if self.b >= _ENOUGH:
             return (
-                f"the tables of the sketch hold many cells for {plan.n:,} {self._whose}: their noise is {self.tau:.3g} in total variation, and "
-                f"at most {CLEAR} is wanted. {self._lost} Declare fewer categories, or give the sketch a larger share.{self._pairs}"
+                f"the tables of the sketch hold many cells for {plan.n:,} {self._whose}{self._cells}: their noise is {self.tau:.3g} in total "
+                f"variation, and at most {CLEAR} is wanted. {self._lost} {self._fewer_cells}.{self._pairs}"
             )
         weak = "would be noise" if self.verdict == "too little" else "is coarse"
         return (
             f"a sketch of this table ({self._facts}) {weak} at this budget: its signal b is {self.b:.2g}, and {_ENOUGH:g} is enough, "
             f"{_LEAST:g} the least. {self._lost} Any one of these would be enough: {'; '.join(self.ways_enough)}.{self._pairs}"
         )
+
+    @property
+    def _categories(self) -> int:
+        """The most codes of a column of categories; 0 without any."""
+        return max((size for i, size in enumerate(self.plan.rows) if i not in self.plan.numeric), default=0)
+
+    @property
+    def _cells(self) -> str:
+        """What makes the cells."""
+        plan, bins = self.plan, self.plan.bins + 1
+        times = f", times {plan.classes} classes" if plan.classes > 1 else ""
+        numbers = (
+            f"about {bins} bins for each of {len(plan.numeric)} columns of numbers" if plan.numeric else ""
+        )
+        kinds = f"up to {self._categories} cells for a column of categories" if self._categories else ""
+        return f" ({' and '.join(filter(None, (numbers, kinds)))}{times})"
+
+    @property
+    def _fewer_cells(self) -> str:
+        """What makes fewer cells, or less noise in each."""
+        if self._categories > self.plan.bins + 1 or not self.plan.numeric:
+            return "Declare fewer categories, or give the sketch a larger share"
+        return "Use more records, fewer columns or a larger ε, or give the sketch a larger share"
 
     @property
     def ways_enough(self) -> tuple[str, ...]:
@@ -87,9 +110,7 @@ class Signal:
         if self.plan.domain.target is not None:
             return "With a numeric target only whole fits were measured (docs/sketch.md)."
         kind = "many cells" if self.verdict == "coarse" and self.tau > COARSE else self.verdict
-        return (
-            f"In tests on other tables, steps that look at the label lost {MEASURED[kind]} (docs/sketch.md)."
-        )
+        return f"In tests on other tables, steps that look at the label lost accuracy: {MEASURED[kind]} (docs/sketch.md)."
 
     @property
     def _small_noise(self) -> str:
@@ -130,11 +151,11 @@ class Signal:
         if math.isnan(self.pair_noise) or self.pair_noise <= PAIRED:
             return ""
         what = (
-            "correlations are coarse"
+            "correlations are coarse."
             if self.pair_noise <= 2 * PAIRED
-            else "correlations bring nothing, and cost the tables"
+            else "correlations bring nothing, and cost the tables. Leave out the steps that relate columns, such as PCA."
         )
-        return f" Noise of one correlation is {self.pair_noise:.2g}, and at most 0.05 is wanted: {what}."
+        return f" Noise of one correlation is {self.pair_noise:.2g}, and at most 0.05 is wanted: {what}"
 
 
 def signal_of(plan: SketchPlan) -> Signal:

@@ -45,7 +45,7 @@ _LOGS = (
     "metadata/*.metadata.json",
 )  # in the folder of a table that keeps earlier versions
 _CELLS = 2**20  # of an Arrow part, at most
-_TYPED_BY_FIRST = "a {} of texts types its columns by their first cells: give the path of its files"
+_TYPED_BY_FIRST = "a {} of texts types its columns by their first cells: give the path of its files, read them into a table in which they stay texts, as pl.read_csv(path, infer_schema=False) does, or write Parquet"
 
 
 class Stream(abc.ABC):
