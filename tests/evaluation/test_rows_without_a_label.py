@@ -89,6 +89,11 @@ def test_the_summary_says_how_many_rows_it_is_about(classifier):
     assert (
         other.quality.right.value is None and "WARNING" in str(other) and "Nothing in these" not in str(other)
     )
+    few = measured(
+        model, *rows(9, (0.6, 0.6))[:1], encode_labels(rows(9, (0.6, 0.6))[1], model.domain.classes), 9
+    )
+    assert "Where labels are truly missing, nothing has to be corrected" in str(few)
+    assert "Unless labels are truly missing, correct" in str(few)
 
 
 @pytest.mark.parametrize("adjacency", BOTH)

@@ -89,6 +89,7 @@ def test_gaussian_fits_add_as_the_root_of_the_sum_of_squares(data):
     assert [fit.n for fit in spent.fits] == [N] * 3
     assert spent.fits[2].plan_hash == clf.plan_.hash != spent.fits[0].plan_hash
     assert clf.guarantee_.mu == mus[-1]  # that of one fit
+    assert f"a ledger of ε books ε = {spent._sum(next(iter(spent.totals)))[0]:.4g}" in str(spent)
     assert "3 private runs" in str(spent) and "no record decides which rows" in str(spent)
 
 

@@ -29,6 +29,7 @@ from prepriv.placed.checks import check_budget
 from prepriv.plans.priced import Priced
 
 # What a total rests on, printed wherever it is: a split by labels moves other people's rows, too (docs/scikit-learn.md).
+_FAR = 1.1  # times the composed ε: the sum in a ledger is then another number
 _IF = (
     "if all read the same people, and no record decides which rows a fit reads (as labels do in StratifiedKFold, "
     "the cv=5 of scikit-learn)"
@@ -133,12 +134,27 @@ class Spent:
             charged = sum(fit.receipt is not None for fit in self.fits)
             if charged:
                 text += f", {charged} of them charged to a ledger"
-            text += f"; {_IF}: {self._sums()}"
+            text += f"; {_IF}: {self._sums()}{self._in_a_ledger}"
         if self.without_privacy:
             text += f"; and {self.without_privacy} without privacy (ε = inf), in no total"
         return text
 
     __repr__ = __str__
+
+    @property
+    def _in_a_ledger(self) -> str:
+        """What a ledger of ε books for the same runs, where that is far more."""
+        more = [
+            f"ε = {self._sum(kind)[0]:.4g}"
+            for kind in self.totals
+            if self._sum(kind)[0] > _FAR * self.epsilon[kind]
+        ]
+        if not more:
+            return ""
+        return (
+            f"; a ledger of ε books {' and '.join(more)} for them or a little more, since it adds the whole ε of each run "
+            '(one of unit="gdp" adds µ², which comes near this total)'
+        )
 
     def _sums(self) -> str:
         sums = [
