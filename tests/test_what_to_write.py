@@ -165,6 +165,17 @@ def test_no_penalty_is_what_is_trained_and_is_taken(last):
         reading(make_pipeline(StandardScaler(), LogisticRegression(C=0.1)), DOMAIN_OF_NUMBERS, n=N)
 
 
+def test_powers_of_columns_that_are_not_centred_are_said():
+    for steps, said in (
+        ([PolynomialFeatures(2), StandardScaler()], True),
+        ([SimpleImputer(), PolynomialFeatures(2)], True),
+        ([StandardScaler(), PolynomialFeatures(2)], False),
+        ([StandardScaler()], False),
+    ):
+        found = reading(make_pipeline(*steps, LogisticRegression()), DOMAIN_OF_NUMBERS, n=N)
+        assert any("a StandardScaler before PolynomialFeatures" in told for told in found.says) == said
+
+
 def test_a_map_that_cannot_follow_a_sensitivity_names_its_parts():
     pipeline = make_pipeline(SimpleImputer(), PolynomialFeatures(2), StandardScaler(), LogisticRegression())
     model = prepriv.private(pipeline, DOMAIN_OF_NUMBERS, way="sensitivity", missing=0.1)

@@ -169,7 +169,7 @@ def reading(
     told += _by_place(before[0], domain)
     before, domain = _without_dropped(before, domain)
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
-    told += _by_order(fitted, domain)
+    told += (*_by_order(fitted, domain), *_by_powers(fitted))
     ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
@@ -396,6 +396,22 @@ def _by_order(fitted: Fitted, domain: Domain) -> tuple[str, ...]:
     return (
         f"if a sketch pays, {', '.join(names)} is related to the target and to other columns by the declared order of its categories alone: "
         "declare them from the lowest target to the highest, or leave out what selects columns",
+    )
+
+
+_CENTRING = ("StandardScaler", "RobustScaler", "PowerTransformer")
+
+
+def _by_powers(fitted: Fitted) -> tuple[str, ...]:
+    """A sentence on powers of columns that were not centred before: noisy training tells them apart badly."""
+    names = [part.name for part in fitted.parts]
+    if "PolynomialFeatures" not in names:
+        return ()
+    if any(name in _CENTRING for name in names[: names.index("PolynomialFeatures")]):
+        return ()
+    return (
+        "PolynomialFeatures of columns that are not centred makes features that move together, which noisy training tells apart badly: "
+        "a StandardScaler before PolynomialFeatures usually helps",
     )
 
 
