@@ -210,6 +210,72 @@ def test_the_largest_variance_is_that_of_a_linear_program(one, two, times):
     assert bound <= (math.sqrt(one * (1 - one)) + times * math.sqrt(two * (1 - two))) ** 2 + 1e-12
 
 
+@pytest.mark.parametrize("low, ones", [(0.3, 0.1), (0.0, 0.2), (0.7, 0.0), (0.5, 0.5), (0.1, 0.01)])
+def test_how_far_errors_are_inside_is_the_least_of_a_linear_program(low, ones):
+    """Over all laws of an error on a grid with these means of it and of its square; attained by two errors."""
+    a = np.linspace(0, 1, 101)
+    means = (1 - ones) * low + ones, (1 - ones) * low**2 + ones
+    found = linprog(a**2 * (1 - a**2), A_eq=[np.ones(a.size), a, a**2], b_eq=[1.0, *means], bounds=(0, None))
+    exact = [intervals.Figure("", m, m, m, 0.0, 0.0) for m in means]
+    first, second = intervals.inside_of_errors(*exact)
+    assert first == pytest.approx(means[0] - means[1], abs=1e-12)
+    assert second == pytest.approx(found.fun, abs=1e-7)
+    noisy = [replace(figure, noise=0.03) for figure in exact]
+    less = intervals.inside_of_errors(*noisy)
+    assert less[0] == pytest.approx(max(0.0, first - 0.03 * math.sqrt(2))) and less[1] <= max(0, second)
+    assert intervals.inside_of_errors(intervals.Figure(""), exact[1]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["real", "small", "few large", "ones"])
+@pytest.mark.parametrize("n, epsilon", [(300, 30.0), (1500, 1.0)])
+def test_intervals_of_errors_cover_where_both_limit_their_variance(kind, n, epsilon):
+    rng, people, draws = np.random.default_rng(2), 20_000, 200
+    errors = {
+        "real": np.minimum(np.abs(rng.normal(0, 0.4, people)), 1),
+        "small": np.abs(rng.normal(0, 0.05, people)),
+        "few large": np.where(rng.random(people) < 0.01, 1.0, 0.1 * rng.random(people)),
+        "ones": (rng.random(people) < 0.1).astype(float),
+    }[kind]
+    of_mean = np.minimum(np.abs(rng.normal(0, 0.6, people)), 1) ** 2
+    plan = plan_evaluation(
+        prepriv.Domain.box(0, 1, features=1, target=prepriv.Numeric(0, 1)), n=n, epsilon=epsilon
+    )
+    true = (errors.mean(), math.sqrt((errors**2).mean()), 1 - (errors**2).mean() / of_mean.mean())
+    held, sampled = np.zeros(3), np.zeros(3)
+    for _ in range(draws):
+        rows = rng.integers(0, people, n)
+        shares = (errors, errors**2, np.full(people, 0.5), of_mean)
+        counts = {
+            name: np.array([v[rows].sum(), (1 - v[rows]).sum(), 0.0]) + rng.normal(0, plan.noise, 3)
+            for name, v in zip(plan.releases, shares)
+        }
+        found = list(PrivateEvaluation(plan, counts, False).figures.values())
+        scales = (0.25, 0.25, 1.0)
+        held += [f.low is None or f.low <= s * t <= f.high for f, s, t in zip(found, scales, true)]
+        sampled += [(f.sampling or 0) / s for f, s in zip(found, scales)]
+    assert min(held) >= 0.92 * draws, held  # of a true 95 % less than once in 25
+    if kind == "real":
+        worst = math.sqrt(true[0] * (1 - true[0]) / n)
+        assert sampled[0] / draws < 0.8 * worst
+
+
+def test_a_root_mean_squared_error_is_not_printed_below_the_mean_absolute_error():
+    """0 (0 to 240) stood beside 53, which no errors have."""
+    plan = plan_evaluation(
+        prepriv.Domain.box(0, 1, features=1, target=prepriv.Numeric(0, 10_000)), n=500, epsilon=2.0
+    )
+    totals = {"absolute_error": 40.0, "squared_error": -3.0, "target": 10.0, "squared_error_of_mean": 5.0}
+    counts = {name: np.array([total, 500 - total, 0.0]) for name, total in totals.items()}
+    found = PrivateEvaluation(plan, counts, False)
+    absolute, root = found["mean absolute error"], found["root mean squared error"]
+    assert root.value == pytest.approx(absolute.value) and root.low == pytest.approx(absolute.low)
+    assert root.low < root.value < root.high and root.noise < 1000
+    above = intervals.Figure("", 0.5, 0.4, 0.6, 0.1, 0.1)
+    assert intervals.beside_absolute(above, replace(above, low=0.2)) == above
+    far = intervals.beside_absolute(above, intervals.Figure("", 0.9, 0.85, 0.95, 0.1, 0.1))
+    assert (far.low, far.value, far.high) == pytest.approx((0.85**2, 0.9**2, 0.9**2))
+
+
 def test_an_interval_of_r2_is_not_wider_than_what_its_rows_can_do():
     """A fifth of the deviation was the noise of a mean that nothing depends on, and errors were at their worst twice: no model of 1,028
     labelled rows with R2 0.24 was shown to be better than the mean."""

@@ -624,9 +624,9 @@ def _more_lines(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "Each interval holds by itself; noise and sampling are standard deviations; [[bound]], those of the mean in R2, too",
-    "Each interval holds by itself; noise and sampling are standard deviations",
-    "Each interval holds by itself; noise and sampling are standard deviations; [[bound]]",
+    "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them; [[bound]], those of the mean in R2, too",
+    "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them",
+    "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them; [[bound]]",
     "[[bound]], those of the mean, too.",
     "[[bound]], those of the mean in R2, too",
 )

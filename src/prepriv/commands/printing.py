@@ -126,7 +126,12 @@ def print_measured(made: PrivateEvaluation) -> None:
         console.print(THRESHOLDS_ARE_FREE, soft_wrap=True)
     print_groups(made)
     console.print(
-        "; ".join(("Each interval holds by itself; noise and sampling are standard deviations", *made.cut))
+        "; ".join(
+            (
+                "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them",
+                *made.cut,
+            )
+        )
     )
 
 

@@ -160,7 +160,7 @@ def fragment(of: PrivateEvaluation) -> str:
     unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""
     return (
         f"<p>{escape(of.claim)}</p>{notes}<table><tr>{heads}</tr>{rows}</table><p>Each interval holds by itself, and includes noise and "
-        f'sampling. Both are standard deviations.</p><div class="figures">{"".join(pictures(of))}</div>{thresholds_in_html(of)}{unpaid}{groups_in_html(of)}'
+        f'sampling. Both are standard deviations, or upper limits of them.</p><div class="figures">{"".join(pictures(of))}</div>{thresholds_in_html(of)}{unpaid}{groups_in_html(of)}'
     )
 
 

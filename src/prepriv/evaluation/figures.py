@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -105,11 +106,18 @@ class Measured:
         ends = pairwise(bound * (2 * e - 1) for e in (0.0, *self.plan.edges, 1.0))
         return tuple((low, high, float(c)) for (low, high), c in zip(ends, self.counts.get("residuals", ())))
 
-    def _pair(self, name: str, release: str) -> Figure:
+    def _pair(self, name: str, release: str, inside: float = 0.0) -> Figure:
         plan, counts = self.plan, self.counts[release]
         if self.known:
-            return intervals.share_of_n(name, counts, plan.n, self.noise)
-        return intervals.share(name, counts[:1], counts[1:2], self.noise)
+            return intervals.share_of_n(name, counts, plan.n, self.noise, inside=inside)
+        return intervals.share(name, counts[:1], counts[1:2], self.noise, inside=inside)
+
+    @cached_property
+    def _inside(self) -> tuple[float, float]:
+        """`intervals.inside_of_errors`, where both errors were measured."""
+        if not {"absolute_error", "squared_error"} <= self.counts.keys():
+            return 0.0, 0.0
+        return intervals.inside_of_errors(*(self._pair(e, e) for e in ("absolute_error", "squared_error")))
 
     def _accuracy(self) -> list[Figure]:
         return [self._pair("accuracy", "accuracy")]
@@ -120,13 +128,17 @@ class Measured:
     def _absolute_error(self) -> list[Figure]:
         return [
             intervals.scaled(
-                self._pair("mean absolute error", "absolute_error"), self.plan.error_bound or 0.0
+                self._pair("mean absolute error", "absolute_error", self._inside[0]),
+                self.plan.error_bound or 0.0,
             )
         ]
 
     def _squared_error(self) -> list[Figure]:
-        root = intervals.root(self._pair("root mean squared error", "squared_error"))
-        return [intervals.scaled(root, self.plan.error_bound or 0.0)]
+        squared = self._pair("root mean squared error", "squared_error", self._inside[1])
+        if "absolute_error" in self.counts:
+            absolute = self._pair("mean absolute error", "absolute_error", self._inside[0])
+            squared = intervals.beside_absolute(squared, absolute)
+        return [intervals.scaled(intervals.root(squared), self.plan.error_bound or 0.0)]
 
     def _r2(self) -> list[Figure]:
         error, target, baseline = (
@@ -134,8 +146,8 @@ class Measured:
         )
         rows = max(1.0, self.labelled[0])
         mean, share = self.mean or target, self.plan.error_share
-        own = self.mean is None
-        return [intervals.determination("R2", error, baseline, mean, share, rows, own_mean=own)]
+        limits: dict[str, Any] = {"own_mean": self.mean is None, "inside": self._inside[1]}
+        return [intervals.determination("R2", error, baseline, mean, share, rows, **limits)]
 
     def _residuals(self) -> list[Figure]:
         low, high, counts = np.array(self.residuals).T

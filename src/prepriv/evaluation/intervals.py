@@ -31,7 +31,8 @@ class Figure:
     """One number, with an interval that holds its true value with probability LEVEL at least.
 
     The true value is that of the people whom the test rows are a sample of. noise, sampling: standard deviations, of the
-    noise that was added and of drawing the rows. value None: refused, too few rows beside the noise; then so are the rest.
+    noise that was added and of drawing the rows, or upper limits of them: of a mean, sampling is that of the most spread numbers that
+    what was released allows. value None: refused, too few rows beside the noise; then so are the rest.
     """
 
     name: str
@@ -75,17 +76,27 @@ class Figure:
         return measured(*(x or 0.0 for x in numbers))
 
 
-def share(name: str, hits: Sequence[float] | Floats, rest: Sequence[float] | Floats, noise: float) -> Figure:
-    """Hits over all, from noisy counts of either kind, each with noise of this deviation."""
+def share(
+    name: str,
+    hits: Sequence[float] | Floats,
+    rest: Sequence[float] | Floats,
+    noise: float,
+    *,
+    inside: float = 0.0,
+) -> Figure:
+    """Hits over all, from noisy counts of either kind, each with noise of this deviation.
+
+    inside: as in `share_of_n`.
+    """
     yes, no = np.asarray(hits, np.float64), np.asarray(rest, np.float64)
     rows, cells = float(yes.sum() + no.sum()), yes.size + no.size
     if rows < FEWEST * noise * math.sqrt(cells):
         return Figure(name)
-    return figure(
+    return _mean(
         name,
-        lambda t: (1 - t) * float(yes.sum()) - t * float(no.sum()),
+        (float(yes.sum()), float(no.sum())),
         lambda t: noise**2 * ((1 - t) ** 2 * yes.size + t**2 * no.size),
-        lambda t: rows * t * (1 - t),
+        inside,
     )
 
 
@@ -103,20 +114,58 @@ def mean_of(name: str, counts: Floats, values: Floats, noise: float) -> Figure:
     )
 
 
-def share_of_n(name: str, counts: Floats, n: int, noise: float) -> Figure:
+def share_of_n(name: str, counts: Floats, n: int, noise: float, *, inside: float = 0.0) -> Figure:
     """The same as `share` of (hits, misses, neither) that add up to a public n: the part of the noise that breaks the sum is taken out.
 
-    For a mean of numbers in [0, 1] (`mechanisms.split`), t (1 - t) is the largest variance they can have.
+    For a mean of numbers v in [0, 1] (`mechanisms.split`), t (1 - t) is the largest variance they can have. inside: a number that the
+    mean of v (1 - v) is not below: their variance is t (1 - t) less that mean.
     """
     hits, misses, neither = (float(x) for x in counts - (counts.sum() - n) / 3)
     if n - neither < FEWEST * noise * math.sqrt(2 / 3):
         return Figure(name)
-    return figure(
+    return _mean(
         name,
-        lambda t: (1 - t) * hits - t * misses,
+        (hits, misses),
         lambda t: noise**2 * ((1 - t) ** 2 + t**2 - (1 - 2 * t) ** 2 / 3),
-        lambda t: (hits + misses) * t * (1 - t),
+        inside,
     )
+
+
+def _mean(name: str, sums: tuple[float, float], of_noise: Callable[[float], float], inside: float) -> Figure:
+    """Hits over all, from their noisy sums. inside: see `share_of_n`.
+
+    Where it is given, the variance is taken at each t and at the estimate: below the estimate that at t is too small, since what is
+    inside grows with the estimate; above it that of the estimate is, where few numbers are large.
+    """
+    hits, rows = sums[0], sum(sums)
+    at = hits / rows
+    can_be = max(0.0, min(inside, at * (1 - at)))  # whatever noise says
+
+    def made(of_sampling: Callable[[float], float]) -> Figure:
+        return figure(name, lambda t: (1 - t) * hits - t * sums[1], of_noise, of_sampling)
+
+    found = made(lambda t: rows * (t * (1 - t) - can_be))
+    if not can_be:
+        return found
+    still = made(lambda _: rows * (at * (1 - at) - can_be))
+    if None in (found.low, found.high, still.low, still.high):
+        return Figure(name)
+    low, high = (float(x or 0.0) for x in (found.low, found.high))
+    return replace(found, low=min(low, still.low or 0.0), high=max(high, still.high or 0.0))
+
+
+def inside_of_errors(absolute: Figure, squared: Figure) -> tuple[float, float]:
+    """Numbers that the means of a (1 - a) and of a^2 (1 - a^2) are not below, a in [0, 1] with these means of a and of a^2: how far
+    errors are from being 0 or 1. One deviation of noise below what the noisy means say; zeros if these say nothing.
+
+    With u = E a (1 - a) = E a - E a^2 and x = 1 - E a the second is at least u^2 (x + u) / x^2.
+    """
+    if absolute.value is None or squared.value is None:
+        return 0.0, 0.0
+    noise = absolute.noise or 0.0, squared.noise or 0.0
+    first = max(0.0, absolute.value - squared.value - math.hypot(*noise))
+    rest = 1 - max(0.0, absolute.value - noise[0])
+    return first, 0.0 if rest <= 0 else first**2 * (rest + first) / rest**2
 
 
 def area(name: str, positive: Floats, negative: Floats, noise: float) -> Figure:
@@ -194,23 +243,47 @@ def scaled(made: Figure, factor: float) -> Figure:
     return Figure(made.name, *(None if x is None else factor * x for x in numbers))
 
 
+def beside_absolute(squared: Figure, absolute: Figure) -> Figure:
+    """The mean of a^2, raised to where the square of the mean of a says that it is.
+
+    A true value below the raised low end is below its own, or that of a is below its own: of intervals made at 97 % either is so in
+    1.5 % of measurements, and 95.5 % are left.
+    """
+    if None in (squared.value, squared.low, squared.high, absolute.value, absolute.low):
+        return squared
+    value = max(squared.value or 0.0, (absolute.value or 0.0) ** 2)
+    low = max(squared.low or 0.0, (absolute.low or 0.0) ** 2)
+    return replace(squared, value=value, low=low, high=max(squared.high or 0.0, value))
+
+
 def root(made: Figure) -> Figure:
     """The square root of a figure that is not negative; deviations to first order."""
     if made.value is None or made.low is None or made.high is None:
         return made
     ends = [math.sqrt(x) for x in (made.value, made.low, made.high)]
-    parts = (x / (2 * max(ends[0], 1e-300)) for x in (made.noise or 0.0, made.sampling or 0.0))
+    each = (made.noise or 0.0, made.sampling or 0.0)
+    # No change of x moves a root by more than that of x, which is what is left at 0.
+    parts = (min(x / (2 * max(ends[0], 1e-300)), math.sqrt(x)) for x in each)
     return Figure(made.name, *ends, *parts)
 
 
 def determination(
-    name: str, error: Figure, baseline: Figure, mean: Figure, share: float, rows: float, *, own_mean: bool
+    name: str,
+    error: Figure,
+    baseline: Figure,
+    mean: Figure,
+    share: float,
+    rows: float,
+    *,
+    own_mean: bool,
+    inside: float = 0.0,
 ) -> Figure:
     """R², 1 less the mean squared error over that of always predicting the released mean, both cut alike; or -1 where it is lower.
 
     error, baseline: mean squares of the errors of the model and of the noisy mean, in [0, 1]. mean: of targets in [0, 1];
     share: the largest error that counts in the same unit. rows: how many there are, or a noisy number of them. own_mean: whether the
-    mean is that of these rows, and not of more. What its noise adds to the baseline is taken off. Sampling: the largest variance that
+    mean is that of these rows, and not of more. inside: a number that the mean of v (1 - v), v the squared errors of the model, is not
+    below. What its noise adds to the baseline is taken off. Sampling: the largest variance that
     two numbers in [0, 1] with these means leave to their difference. That of the errors is taken
     at the mean that each value of R² says they have, and at the estimate: of a few large errors the estimate alone can be 0.
     """
@@ -228,7 +301,7 @@ def determination(
         return noise[0] + (1 - t) ** 2 * noise[1]
 
     def drawn(t: float, of_errors: float) -> float:
-        return largest_variance(of_errors, variance, 1 - t) / rows
+        return largest_variance(of_errors, variance, 1 - t, inside) / rows
 
     made = figure(name, lambda t: (1 - t) * variance - e, of_noise, lambda t: drawn(t, e), low=-1.0)
     if made.value is None or made.low is None or made.high is None:
@@ -242,14 +315,16 @@ def determination(
     return replace(made, low=min(made.low, low), high=max(made.high, high))
 
 
-def largest_variance(one: float, two: float, times: float) -> float:
-    """The largest variance of v - times w, times >= 0, for any numbers v and w in [0, 1] whose means are one and two.
+def largest_variance(one: float, two: float, times: float, inside: float = 0.0) -> float:
+    """The largest variance of v - times w, times >= 0, for any numbers v and w in [0, 1] whose means are one and two; not attained where
+    the mean of v (1 - v) is at least inside > 0.
 
     That of a number in [0, 1] with mean t is t (1 - t) at most. E vw is at least 0 and one + two - 1, so the covariance is not below
     -min(one two, (1 - one) (1 - two)). All three are attained by 0 and 1.
     """
     against = min(one * two, (1 - one) * (1 - two))
-    return one * (1 - one) + times**2 * two * (1 - two) + 2 * times * against
+    alone = max(0.0, one * (1 - one) - inside)
+    return alone + times**2 * two * (1 - two) + 2 * times * against
 
 
 def rows_that_show(made: Figure, rows: float) -> float | None:

@@ -41,6 +41,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (COVERAGE, "-k", "largest_variance"),
     ),
     Mutant(
+        "squares of errors vary as the errors do",
+        "intervals: the spread of one number taken for that of another",
+        "evaluation/intervals.py",
+        "0.0 if rest <= 0 else first**2 * (rest + first) / rest**2",
+        "first",
+        (COVERAGE, "-k", "inside"),
+    ),
+    Mutant(
+        "a variance that noise makes small limits a mean from below",
+        "intervals: an estimate and its variance that err together",
+        "evaluation/intervals.py",
+        "    still = made(lambda _: rows * (at * (1 - at) - can_be))\n",
+        "    still = found\n",
+        (COVERAGE, "-k", "both_limit"),
+    ),
+    Mutant(
         "errors of the mean are not cut where those of the model are",
         "two errors on two scales: a model without signal seems better than the mean",
         "evaluation/intervals.py",
