@@ -290,6 +290,23 @@ def test_an_interval_of_r2_is_not_wider_than_what_its_rows_can_do():
     assert figure.noise < 0.03 and figure.sampling < 0.08
 
 
+@pytest.mark.parametrize(
+    "n, said", [(300, (0.70, 0.45)), (1000, (0.29, 0.25)), (3000, (0.15, 0.15)), (10_000, (0.08, 0.08))]
+)
+def test_the_least_r2_that_is_shown_is_that_of_the_table(n, said):
+    """docs/evaluate.md: of a target that deviates by 40 % of the error bound."""
+
+    def shown(r2, epsilon):
+        domain = prepriv.Domain.box(0, 1, features=1, target=prepriv.Numeric(0, 1))
+        plan = plan_evaluation(domain, n=n, epsilon=epsilon, measures="r2")
+        shares = {"squared_error": 0.16 * (1 - r2), "target": 0.5, "squared_error_of_mean": 0.16}
+        counts = {name: np.array([v * n, (1 - v) * n, 0.0]) for name, v in shares.items()}
+        return (PrivateEvaluation(plan, counts, False)["R2"].low or -1.0) > 0
+
+    for least, epsilon in zip(said, (1.0, 1e4)):
+        assert shown(least, epsilon) and not shown(least - 0.011, epsilon)
+
+
 def moments(present, n, noise=10.0):
     return Moments((PRESENT * present, 0.0, 0.0), noise, n)
 
