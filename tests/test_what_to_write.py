@@ -165,6 +165,24 @@ def test_no_penalty_is_what_is_trained_and_is_taken(last):
         reading(make_pipeline(StandardScaler(), LogisticRegression(C=0.1)), DOMAIN_OF_NUMBERS, n=N)
 
 
+def test_bounds_far_wider_than_the_targets_are_said_after_the_fit(table):
+    def said(high, epsilon=4.0):
+        domain = Domain(dict(DOMAIN.columns), target=Numeric(0, high))
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            prepriv.PrivateRegressor(domain, epsilon=epsilon, threads=1).fit(
+                table[["sex", "age"]], table["age"]
+            )
+        return any("declare tighter bounds" in str(one.message) for one in heard)
+
+    assert said(4000) and not said(100) and not said(4000, epsilon=float("inf"))
+    with warnings.catch_warnings():  # a filter cannot cost the model
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", prepriv.CompositionWarning)
+        domain = Domain(dict(DOMAIN.columns), target=Numeric(0, 4000))
+        prepriv.PrivateRegressor(domain, epsilon=4.0, threads=1).fit(table[["sex", "age"]], table["age"])
+
+
 def test_powers_of_columns_that_are_not_centred_are_said():
     for steps, said in (
         ([PolynomialFeatures(2), StandardScaler()], True),

@@ -31,13 +31,14 @@ from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.step_rule import LearnerRule, StepRule
+from prepriv.release.exact_score import exact_score
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.runs.admit import say_weak
 from prepriv.runs.charge import LedgerSetting, check_ledger
 from prepriv.runs.run import Trained, room_for
 from prepriv.runs.train import train
-from prepriv.tables.encoding import as_frame, check_stream, count_rows, encode_targets, label_of, with_source
+from prepriv.tables.encoding import as_frame, check_stream, count_rows, label_of, with_source
 from prepriv.tables.inspect import check_new_rows
 from prepriv.tables.readers import BadData
 from prepriv.tables.stream import Stream, as_stream
@@ -473,32 +474,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             **options,
         )
 
-    def _labelled(
-        self, X: Any, y: Any, weights: Any
-    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None] | None:
-        """Predictions for the rows that have a label, as a measurement counts them; where these rows stand; and their weights.
-
-        None, with a warning, if no row has one.
-        """
-        model = self._fitted()
-        y = self._label_apart(X, y)
-        n = count_rows(X, y, model.domain)
-        shares = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if shares is not None and shares.shape != (n,):
-            raise ValueError("sample_weight must have one number for each row of X")
-        there = encode_targets(y, model.domain) >= 0
-        if shares is not None:
-            there &= shares != 0
-        predicted = self.predict(X)
-        if not there.any():
-            kind = (
-                "a number as its target"
-                if model.domain.target is not None
-                else "a declared class as its label"
-            )
-            warnings.warn(f"score is NaN: no row has {kind}", UserWarning, stacklevel=callers_level())
-            return None
-        return predicted[there], np.flatnonzero(there), None if shares is None else shares[there]
+    def _score(self, X: Any, y: Any, weights: Any) -> float:
+        """The exact score on the rows that have a label."""
+        return exact_score(self._fitted().domain, self.predict, X, self._label_apart(X, y), weights)
 
     def _label_apart(self, X: Any, y: Any) -> Any:
         """y; for None, the column of a table that the domain names as its label. ValueError where there is no such column."""
@@ -865,13 +843,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         -----
         It is not private: no account covers an exact score on private rows. `evaluate` measures with noise.
         """
-        found = self._labelled(X, y, sample_weight)
-        if found is None:
-            return math.nan
-        predicted, at, weights = found
-        domain = self.model_.domain
-        right = encode_targets(predicted, domain) == encode_targets(self._label_apart(X, y), domain)[at]
-        return float(np.average(right, weights=weights))
+        return self._score(X, y, sample_weight)
 
     def _outputs(self, last: NDArray[np.float64]) -> NDArray[np.float64]:
         order = self._order()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +18,6 @@ from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.learners.learner import Learner
 from prepriv.preprocessing.base import Step
-from prepriv.tables.encoding import target_numbers
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
@@ -190,15 +188,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         -----
         It is not private: no account covers an exact score on private rows. `evaluate` measures with noise.
         """
-        from sklearn.metrics import r2_score
-
-        found = self._labelled(X, y, sample_weight)
-        target = self.model_.domain.target
-        if found is None or target is None:
-            return math.nan
-        predicted, at, weights = found
-        numbers = target_numbers(self._label_apart(X, y), target)[at]
-        return float(r2_score(numbers, predicted, sample_weight=weights))
+        return self._score(X, y, sample_weight)
 
     def _check_learned(self, domain: Domain) -> None:
         if domain.target is None:

@@ -375,6 +375,7 @@ MAY_READ = {
     "commands/common.py": "`read_columns`, for the two above",
     "commands/released.py": "rows to predict, which leave to nobody but who holds them",
     "release/model.py": "rows to predict",
+    "release/exact_score.py": "rows and labels to score, for whoever holds them: not private, which `score` says",
     "integrations/to_sklearn.py": "rows to predict, as `release/model.py`",
     "transformer.py": "rows to transform, which stay with who holds them",
     "audit/": "made-up rows",

@@ -17,6 +17,7 @@ from prepriv.release.quality import Quality, Share, in_quotes
 if TYPE_CHECKING:
     from prepriv.release.model import Model
 
+_NEAR = 0.05  # a share of the distance of the bounds of a target
 _MOST = 5  # classes, or groups, that are named
 
 
@@ -55,12 +56,37 @@ def one_number_in_words(model: Model) -> str:
     )
 
 
+def wide_bounds_in_words(model: Model) -> str:
+    """That a regression says about one of the declared bounds for an average row, which its released weights show. Empty of any other model."""
+    from prepriv.release.coefficients import coefficients
+
+    target = model.domain.target
+    if target is None or target.log or not model.declared.private:
+        return ""
+    try:
+        found = coefficients(model)
+    except ValueError:  # no weight is of one column
+        return ""
+    off = abs(abs(float(found.bias[0])) - 1.0) / 2.0  # far beyond a bound it is noise
+    if not found.centred or off > _NEAR:
+        return ""
+    share = (np.clip(found.bias[:1], -1.0, 1.0) + 1.0) / 2.0
+    return (
+        f"The model says about {float(target.numbers(share)[0]):.3g} for an average row, and the declared bounds of the target are "
+        f"{target.low:g} and {target.high:g}. If hardly any target comes near the other bound, declare tighter bounds: the noise of training "
+        "grows with their distance."
+    )
+
+
 def warn_of_noise(model: Model) -> None:
     """Warn about a model that was paid for. A filter that makes the warning an error cannot cost the model: nothing is said then."""
     one = one_number_in_words(model)
     if one:
         with contextlib.suppress(NoiseAlone):
             warnings.warn(one, NoiseAlone, stacklevel=callers_level())
+    if wide := wide_bounds_in_words(model):
+        with contextlib.suppress(UserWarning):
+            warnings.warn(wide, UserWarning, stacklevel=callers_level())
     if model.noise_alone:
         with contextlib.suppress(NoiseAlone):
             warnings.warn(
