@@ -139,6 +139,44 @@ def test_the_half_that_is_said_is_that_of_the_answers():
     assert not wide_answers(plan_questions(columns, ["mean(x)", "count by job"], epsilon=0.1, n=10_000))
 
 
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+def test_groups_are_warned_of_by_their_own_size(adjacency):
+    """An analyst asked for shares of ten groups. The warning measured them by all records, and at the ε that it named nothing was told."""
+    n, groups = 6000, [f"g{i}" for i in range(6)]
+    columns = {
+        "x": prepriv.Numeric(0, 1),
+        "yes": prepriv.Categorical(["n", "y"]),
+        "job": prepriv.Categorical(groups),
+    }
+    table = pd.DataFrame({"x": np.ones(n), "yes": ["y"] * n, "job": groups * (n // 6)})
+    kinds = ["share(yes)", "mean(x)", "missing(x)", "sum(x)", "count"]
+    asked = [f"{kind} by job" for kind in kinds]
+    told = wide_answers(plan_questions(columns, asked, epsilon=0.02, n=n, adjacency=adjacency))
+    assert 'share(yes) by job: "too few to say"' in told and "to be of equal size. Of smaller groups" in told
+    enough = float(told.split("in groups of equal size it needs about epsilon = ")[1].split(",")[0])
+    plan = plan_questions(columns, asked, epsilon=enough, n=n, adjacency=adjacency)
+    assert not wide_answers(plan)
+    third = plan_questions(columns, asked, epsilon=enough / 3, n=n, adjacency=adjacency)
+    assert "are few for" in wide_answers(third)
+    found = prepriv.ask(table, columns, asked, epsilon=enough, n=n, adjacency=adjacency)
+    told_halves = [max(half_in_parts(plan, q, float(n)) for q in plan.questions if q.kind == "share")]
+    halves = [found["share(yes) by job"][g]["y"].error for g in groups]
+    assert np.median(halves) == pytest.approx(told_halves[0], rel=0.2) and max(halves) < 0.06
+    for kind, scale in [("mean(x)", 1), ("missing(x)", 1), ("sum(x)", n / 6), ("count", n / 6)]:
+        errors = [found[f"{kind} by job"][g].error / scale for g in groups]
+        assert max(errors) < 0.06, kind
+
+
+def test_groups_of_a_description_are_warned_of():
+    columns = {"x": prepriv.Numeric(0, 1), "job": prepriv.Categorical([f"g{i}" for i in range(6)])}
+    domain = prepriv.Domain(columns)
+    told = too_few(plan_description(domain, epsilon=0.05, n=6000, by="job"))
+    assert 'means: "too few to say"' in told and "fewer columns, or fewer groups" in told
+    enough = float(told.split("about epsilon = ")[1].split(",")[0])
+    assert not too_few(plan_description(domain, epsilon=enough, n=6000, by="job"))
+    assert too_few(plan_description(domain, epsilon=enough / 3, n=6000, by="job"))
+
+
 def test_ordinary_descriptions_are_described_without_a_word():
     """Six numbers and eight categorical columns, as in Adult."""
     columns = {f"x{i}": prepriv.Numeric(0, 1) for i in range(6)}

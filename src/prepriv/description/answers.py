@@ -107,6 +107,8 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
     if piece[0] in ("counts", "bins"):
         return SURE * asker.count_noise(piece), "number"
     n = _of_equal_size(plan, question)
+    if piece[0] in ("pairs", "quantile") and math.isnan(half_in_parts(plan, question, plan.look.n) or 0.0):
+        return math.nan, "number"
     if piece[0] != "moments" or n is None or question.kind not in ("mean", "sum"):
         return None
     column, weights = plan.domain.columns[question.columns[0]], asker.weights(question.by)
@@ -122,28 +124,59 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
 
 def _of_equal_size(plan: AskedPlan, question: Asked) -> float | None:
     """How many records a group has, if all that are declared have as many; all records, without groups. None where no groups are declared."""
-    column = None if question.by is None else plan.domain.columns[question.by]
-    if isinstance(column, Text):
+    if question.by is not None and isinstance(plan.domain.columns[question.by], Text):
         return None
-    return plan.look.n / (len(column.categories) if isinstance(column, Categorical) else 1)
+    return plan.look.n / (_declared_groups(plan, question) or 1)
 
 
 def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
-    """Half of the 95 % interval to expect if there are n records, in parts of the bounds of a number and of n for a count; of a spread and
-    of missing cells that of the mean, which has the same release. Not a number where nothing is left to say; None where declared facts do
-    not decide it. A group is taken to hold all records."""
+    """Half of the 95 % interval to expect if there are n records, in parts of the bounds of a number and of the records for a count or a
+    share; of a spread that of the mean, which has the same release.
+
+    Declared groups are taken to be of equal size, and a half is in parts of such a group; a group that is not declared is taken to hold all
+    records. Not a number where nothing is left to say; None where declared facts do not decide it."""
     asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
     if piece is None:
         return None
+    n /= _declared_groups(plan, question) or 1
     if piece[0] in ("counts", "bins"):
-        return SURE * asker.count_noise(piece) / n
+        noise = asker.count_noise(piece)
+        if question.kind == "share" and (question.by is not None or not asker.replaced):
+            names = asked_names(plan.domain.columns[question.columns[0]])
+            return share_of(n, n, noise, noise * math.sqrt(len(names))).error
+        return SURE * noise / n
     if piece[0] == "moments":
-        rows = Estimate.around(n, 0.0) if question.by is None and asker.replaced else NOTHING
-        return mean_half(n, asker.shift * plan.multiplier(piece), rows, asker.weights(question.by))
+        return _half_of_moments(asker, question, piece, n)
+    if piece[0] == "pairs":
+        weight = asker.pair_weight(question.by)
+        few = Pairs((n * weight, 0.0, 0.0, 0.0), asker.pair_shift * plan.multiplier(piece), weight)
+        return math.nan if math.isnan(few.covariance.value) else 0.0
     if piece[0] == "quantile":
         bins = plan.bins(question.columns[0], question.by)
         return math.nan if n <= 5 * asker.count_noise(bins) * math.sqrt(bins[2]) else 0.0
     return None
+
+
+def _half_of_moments(asker: Asker, question: Asked, piece: Piece, n: float) -> float:
+    plan, weights = asker.plan, asker.weights(question.by)
+    noise, column = asker.shift * plan.multiplier(piece), plan.domain.columns[question.columns[0]]
+    assert isinstance(column, Numeric)
+    if question.kind == "sum":  # it is told of the fewest cells
+        total = Moments((weights[0] * n, n, 0.0), noise, NOTHING, weights)
+        most = max(abs(column.low), abs(column.high))
+        return total.sum((column.low + column.high) / 2, (column.high - column.low) / 2).error / (most * n)
+    if question.kind == "missing" and question.by is not None:
+        rows = [asker.count_noise(piece) for piece in asked_rows(question, plan.domain)]
+        of = Estimate.around(n, SURE * rows[0]) if rows else NOTHING
+        return Moments((weights[0] * n, n, 0.0), noise, of, weights).missing.error
+    rows_there = Estimate.around(n, 0.0) if question.by is None and asker.replaced else NOTHING
+    return mean_half(n, noise, rows_there, weights)
+
+
+def _declared_groups(plan: AskedPlan, question: Asked) -> int | None:
+    """How many groups are declared; None where none are."""
+    column = None if question.by is None else plan.domain.columns[question.by]
+    return len(column.categories) if isinstance(column, Categorical) else None
 
 
 def wide_answers(plan: AskedPlan) -> str:
@@ -153,7 +186,14 @@ def wide_answers(plan: AskedPlan) -> str:
         found = {str(q): half_in_parts(plan, q, n) for q in plan.questions}
         return {question: half for question, half in found.items() if half is not None}
 
-    return said_if_wide(plan.look.n, plan.look.epsilon, plan.look.delta, halves, "fewer questions")
+    return said_if_wide(
+        plan.look.n,
+        plan.look.epsilon,
+        plan.look.delta,
+        halves,
+        ["fewer questions"] * (len(plan.pieces) > 1),
+        grouped={str(q) for q in plan.questions if _declared_groups(plan, q)},
+    )
 
 
 class Asker:

@@ -46,6 +46,7 @@ from prepriv.description.grouped import (
     of_all,
     of_groups,
     plan_groups,
+    wide_groups,
 )
 from prepriv.description.look import Look, PrivateFrame, multiplier, price, rows_there
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, count_estimate
@@ -230,10 +231,10 @@ def plan_description(
 
 def too_few(plan: DescribePlan) -> str:
     """What has to be said before the charge of a description of so few rows, or nothing: that no mean and no count of all rows stands out
-    of its noise, or else that their intervals will be wide. Of groups nothing is said."""
+    of its noise, or else that their intervals will be wide. Of groups: those of a group of equal size."""
     look = plan.look
     if plan.groups is not None:
-        return ""
+        return wide_groups(plan.groups)
     moments = [SHIFT * multiplier(part) for part in look.parts if part.name.startswith("moments")]
     counts = [
         multiplier(part) * math.sqrt(rows_changed(look.adjacency))
@@ -249,7 +250,7 @@ def too_few(plan: DescribePlan) -> str:
             found = {"means": means, "counts": [SURE * noise / n for noise in counts]}
             return {what: each[0] for what, each in found.items() if each}
 
-        return said_if_wide(look.n, look.epsilon, look.delta, halves, "fewer columns")
+        return said_if_wide(look.n, look.epsilon, look.delta, halves, ["fewer columns"])
     enough = look.epsilon * least / look.n
     return (
         f"{look.n:,} records are too few to describe at this epsilon: about {math.ceil(least):,} are needed before anything stands "

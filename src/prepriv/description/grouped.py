@@ -13,11 +13,12 @@ import numpy as np
 from prepriv._arguments import shown
 from prepriv.adjacency import n_is_public
 from prepriv.columns import Categorical, Numeric
-from prepriv.description.answers import Asker
+from prepriv.description.answers import Asker, half_in_parts
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
 from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference_of, share_of
 from prepriv.description.look import multiplier
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
+from prepriv.description.wide import said_if_wide
 from prepriv.domain import Domain
 from prepriv.tables.written import span_of
 
@@ -97,6 +98,30 @@ def plan_groups(
     weights = {"moments": half, "bins": half, "quantile": 0.5 / max(1, len(levels))}
     made = plan_questions(domain, asked, epsilon=epsilon, delta=delta, n=n, weights=weights)
     return replace(made, look=replace(made.look, what="description"))  # as a ledger names it
+
+
+_SAID_AS = {
+    "count": "counts",
+    "histogram": "counts",
+    "quantile": "quantiles",
+    "missing": "shares of gaps",
+}  # others: means
+
+
+def wide_groups(plan: AskedPlan) -> str:
+    """What has to be said before a description of groups is charged, or nothing: of means, of counts, of quantiles, of gaps."""
+
+    def halves(n: float) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for question in plan.questions:
+            half, what = half_in_parts(plan, question, n), _SAID_AS.get(question.kind, "means")
+            if half is not None:
+                found[what] = max(half, found.get(what, 0.0), key=lambda x: math.inf if math.isnan(x) else x)
+        return found
+
+    what = {_SAID_AS.get(question.kind, "means") for question in plan.questions}
+    look = plan.look
+    return said_if_wide(look.n, look.epsilon, look.delta, halves, ["fewer columns"], grouped=what)
 
 
 def of_groups(plan: AskedPlan, asker: Asker) -> dict[str, GroupSummary]:
