@@ -298,6 +298,41 @@ def test_a_hidden_draft_is_asked_about_in_whatever_order_ledgers_are_given(copy,
         assert code == 8 and list(json.loads(out)["ask_before_you_sign"]) == ["E.yaml"]
 
 
+def by_hand(name, columns, table):
+    """A model of a schema that was declared by hand, charged to a ledger of a data set with another name."""
+    label = {"name": "y", "classes": ["no", "yes"]}
+    declared = {"label": label, "adjacency": "replace-one", "rows": N, "columns": columns}
+    Path(f"{name}.yaml").write_text(yaml.safe_dump(declared))
+    Ledger.create(f"{name}.db", "people in 1977", epsilon=9, delta=1e-3)
+    line = ["train", table, "--schema", f"{name}.yaml", *TRAIN, "--out", name, "--ledger", f"{name}.db"]
+    assert run(line) == 0
+    return f"{name}.db"
+
+
+def test_a_draft_in_a_ledger_of_another_name_is_asked_about(copy, capsys):
+    """Left out of what was given, a schema by hand took its question with it: exit code 0 for "care-survey" and "care-survey-1977"."""
+    columns = yaml.safe_load(Path("S.yaml").read_text())["columns"]
+    other = by_hand("hand", {**columns, "a": {"type": "numeric", "low": -1, "high": 9}}, "../t.csv")
+    asked = 'the schema draft of row 1 of L.db, of the data set "people", which the model does not claim: if that ledger is of the same people'
+    capsys.readouterr()
+    for line in (
+        ["report", "hand", "--verify", "hand/report.html", "--ledger", other, "--ledger", "L.db"],
+        ["ledger", "verify", "L.db", other, "hand/model", "hand/report.html"],
+        ["ledger", "verify", other, "L.db", "hand", "hand.yaml", "run"],
+    ):
+        code, out = printed(capsys, line)
+        assert code == 8 and asked in out
+    # the model that claims the draft shows that the other one has none of its columns
+    table = pd.read_csv("../t.csv").rename(columns={name: f"{name}_2" for name in columns})
+    table.to_csv("u.csv", index=False)
+    alien = by_hand("alien", {f"{name}_2": column for name, column in columns.items()}, "u.csv")
+    capsys.readouterr()
+    code, out = printed(capsys, ["ledger", "verify", "L.db", alien, "alien", "run"])
+    assert "which the model does not claim" not in out
+    code, out = printed(capsys, ["ledger", "verify", "L.db", alien, "alien"])
+    assert code == 8 and asked in out
+
+
 def test_a_schema_of_a_model_whose_draft_it_does_not_name_is_wrong(copy, capsys):
     schema = yaml.safe_load(Path("S.yaml").read_text())
     schema["columns"]["a"]["high"] = 7.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from prepriv._rounding import UP
@@ -45,6 +46,9 @@ _KIND = re.compile(
 
 
 _MOST_RUNS = 5  # charges that are named one by one
+Tables = Mapping[str, frozenset[str]]
+"""The columns of schema drafts, as far as they are proven, by the run that drafted them."""
+_NO_TABLES: Tables = MappingProxyType({})
 _WHAT = {
     "schema draft": "a schema draft",
     "hold out": "a model with its score",
@@ -206,19 +210,43 @@ def _other_caps(place: str, others: Sequence[str]) -> list[str]:
     ]
 
 
-def unclaimed_drafts(place: str, model: Model, others: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+def unclaimed_drafts(
+    place: str, model: Model, others: Sequence[str] = (), tables: Tables = _NO_TABLES
+) -> tuple[list[str], list[str]]:
     """Schema drafts in ledgers that a model does not claim: those whose bounds and classes it has, and those to ask about.
 
-    A ledger holds a hash of what was drafted beside the charge. place: the ledger of the model; others: further ones, of which the drafts of the same data set are asked about.
+    A ledger holds a hash of what was drafted beside the charge. place: the ledger of the model; others: further ones, whose drafts are asked about whatever
+    the name of their data set: two names can mean the same people. tables: of other data sets, where it is proven that the draft has no column of the model.
     """
-    return drafts_beside(place, model.declared.domain, others, receipt=model.receipt or {})
+    return drafts_beside(place, model.declared.domain, others, receipt=model.receipt or {}, tables=tables)
+
+
+def drafted_tables(domains: Iterable[Domain], places: Sequence[str]) -> Tables:
+    """The columns of drafts that ledgers hold, by their run, where a domain that claims a draft has exactly what the ledger holds the hash of."""
+    made = {
+        one.plan_uid: one.artifact
+        for place in places
+        for one in Ledger.open(place).entries()
+        if one.kind == "released"
+    }
+    return {
+        uid: frozenset(domain.columns)
+        for domain in domains
+        for uid in (str((drafted.ledger or {}).get("plan_uid")) for drafted in domain.drafts)
+        if made.get(uid) == drafted_content(domain.columns, domain.classes, domain.target)
+    }
 
 
 def drafts_beside(
-    place: str, domain: Domain, others: Sequence[str] = (), *, receipt: Mapping[str, Any] | None = None
+    place: str,
+    domain: Domain,
+    others: Sequence[str] = (),
+    *,
+    receipt: Mapping[str, Any] | None = None,
+    tables: Tables = _NO_TABLES,
 ) -> tuple[list[str], list[str]]:
     """The same of what a model, or a schema that was declared by hand, declares. receipt: of the model; None: of a schema, which names no ledger
-    and no data set: the drafts of every ledger are asked about, in whatever order they are given."""
+    and no data set. The drafts of every ledger are asked about, in whatever order they are given."""
     who = "the schema" if receipt is None else "the model"
     receipt = receipt or {}
     here = drafted_content(domain.columns, domain.classes, domain.target)
@@ -246,10 +274,21 @@ def drafts_beside(
                 )
             elif who == "the schema" or book.header.dataset == of_data:
                 asked.append(_asks_of_draft(which, content, content == here, later, who))
+            elif not _of_other_columns(tables.get(one.plan_uid), domain):
+                named = f'{which}, of the data set "{book.header.dataset_id}"'
+                asked.append(_asks_of_draft(named, content, content == here, later, who, perhaps=True))
     return found, asked
 
 
-def _asks_of_draft(which: str, content: str | None, same: bool, later: bool, who: str) -> str:
+def _of_other_columns(drafted: frozenset[str] | None, domain: Domain) -> bool:
+    """Whether a draft is known to have no column that the domain has."""
+    return bool(drafted and domain.columns) and frozenset(domain.columns).isdisjoint(drafted or ())
+
+
+def _asks_of_draft(
+    which: str, content: str | None, same: bool, later: bool, who: str, *, perhaps: bool = False
+) -> str:
+    """perhaps: of a data set with another name, which can be of the same people."""
     compared = (
         "They are exactly what was drafted there"
         if same
@@ -258,13 +297,20 @@ def _asks_of_draft(which: str, content: str | None, same: bool, later: bool, who
     if content is None:
         compared = "The ledger holds no hash of what was drafted there"
     after = ". It was charged after the model" if later else ""
+    if_so = "if that ledger is of the same people, and they do" if perhaps else "if they do"
     return (
-        f"whether bounds or classes come from {which}, which {who} does not claim: if they do, its cost is missing in the claim. "
+        f"whether bounds or classes come from {which}, which {who} does not claim: {if_so}, its cost is missing in the claim. "
         f"{compared}{after}"
     )
 
 
-def to_ask(place: str, model: Model, page: Report | None = None, others: Sequence[str] = ()) -> list[str]:
+def to_ask(
+    place: str,
+    model: Model,
+    page: Report | None = None,
+    others: Sequence[str] = (),
+    tables: Tables = _NO_TABLES,
+) -> list[str]:
     """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs."""
     entries = Ledger.open(place).entries()
     key = tuple((model.receipt or {}).get(name) for name in CHARGE)
@@ -273,7 +319,7 @@ def to_ask(place: str, model: Model, page: Report | None = None, others: Sequenc
     asked = [
         *asked_of_claim(alone if page is None else page),
         *_other_caps(place, others),
-        *unclaimed_drafts(place, model, others)[1],
+        *unclaimed_drafts(place, model, others, tables)[1],
     ]
     if row is None:  # said as wrong
         return asked

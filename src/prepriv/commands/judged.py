@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prepriv.commands.charged import (
+    Tables,
     booked_findings,
     charge_problems,
+    drafted_tables,
     drafts_beside,
     holding,
     to_ask,
@@ -72,17 +74,18 @@ def judge(
         ):  # its charge is not here, and a draft that it used can be
             judged[name].wrong += _used_drafts(Path(name), [*ledgers])
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
+    tables = drafted_tables(_domains(sound), [*ledgers])
     shown: dict[Path, Report] = {}  # of each model the page that shows most
     for name, one in sound.items():
         if one.kind == "page":
             file = files.get(one.artifacts[0]) or _beside(Path(name), one.artifacts[0])
             page = _page(judged[name], Path(name), file, [*ledgers])
             if file is not None and page is not None:
-                _charged(judged[name], file, page, [*ledgers])
+                _charged(judged[name], file, page, [*ledgers], tables)
                 if page.measured is not None or file not in shown:
                     shown[file] = page
     for file in files.values():
-        _charged(judged[str(file)], file, shown.get(file), [*ledgers])
+        _charged(judged[str(file)], file, shown.get(file), [*ledgers], tables)
     models = _models(given, shown, ledgers)
     for name, one in sound.items():
         if one.domain is not None:
@@ -249,7 +252,17 @@ def _used_drafts(file: Path, places: Sequence[str]) -> list[str]:
     return unclaimed_drafts(place, model, others)[0]
 
 
-def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[str]) -> None:
+def _domains(sound: Mapping[str, Given]) -> list[Domain]:
+    """What the models and drafted schemas given declare."""
+    found = [one.domain for one in sound.values() if one.domain is not None]
+    for name, one in sound.items():
+        if one.kind == "model":
+            with suppress(ValueError):
+                found.append(Model.load(name).declared.domain)
+    return found
+
+
+def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[str], tables: Tables) -> None:
     """What `prepriv report --ledger` finds of a model and its page."""
     try:
         model = Model.load(file)
@@ -265,4 +278,4 @@ def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[st
         found.undecided.append(str(why))
         wrong = []
     found.wrong += [*wrong, *unclaimed_drafts(place, model, others)[0]]
-    found.asked += to_ask(place, model, page, others)
+    found.asked += to_ask(place, model, page, others, tables)

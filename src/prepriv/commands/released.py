@@ -451,7 +451,7 @@ def report(
         list[str] | None,
         typer.Option(
             help="Check that this ledger (a file or postgresql://...) paid for the model. Charges nothing. Repeat the option "
-            "for other ledgers of the same data set: a draft may stand in one of them."
+            "for other ledgers of the same people: a draft may stand in one of them."
         ),
     ] = None,
 ) -> None:

@@ -251,6 +251,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (EDITED, "-k", "whatever_order"),
     ),
     Mutant(
+        "a draft in a ledger of another data set is not asked about",
+        BELIEVED,
+        "commands/charged.py",
+        "elif not _of_other_columns(tables.get(one.plan_uid), domain):",
+        "elif False:",
+        (EDITED, "-k", "of_another_name"),
+    ),
+    Mutant(
         "what stands in a schema by hand beside its domain is passed over",
         CLASS,
         "commands/judged.py",
