@@ -31,6 +31,7 @@ _PARTS = {
     "kind": "(?P<kind>empty cells|cells that are not as declared|numbers outside their declared bounds are read as the nearest bound)",
     "cells": r"(?P<cells>.*)",
     "key": r"(?P<key>\w+)",
+    "rest": r"(?P<rest>.*)",
 }
 Check = Callable[[Known, dict[str, Any]], bool]
 CHECKS: list[tuple[re.Pattern[str], Check]] = []
@@ -163,6 +164,12 @@ def _beaten(known: Known) -> tuple[bool, bool]:
         return False, False  # it is not known
     one, other = known.seen["accuracy", None], known.seen["commonest"]
     return read(one["high"]) < read(other["low"]), read(one["low"]) > read(other["high"])
+
+
+@says("So the model is right more often than always answering [[class]].")
+def _above(known: Known, said: dict[str, Any]) -> bool:
+    most = (known.table.y == said["class"]).sum() / known.labelled().sum()
+    return said["class"] in known.commonest and _beaten(known)[1] and (known.figure("accuracy") or 0.0) > most
 
 
 @says(
@@ -368,14 +375,20 @@ def stand_out(known: Known) -> int:
 
 @says(
     *(
-        f"[[n]] {more}of the [[m]] differences between groups of `g` {verb} out of the noise, where one in twenty may by chance: all are in the measurement."
+        f"[[n]] {more}of the [[m]] differences between groups of `g` {verb} out of the noise, where one in twenty may by chance: [[rest]]."
         for more in ("more ", "")
         for verb in ("stand", "stands")
     )
 )
 def _more_apart(known: Known, said: dict[str, Any]) -> bool:
-    more = stand_out(known) - len(known.seen.get("apart", ()))
-    return read(said["n"]) == more and read(said["m"]) == len(known.seen["differences"])
+    more, told = stand_out(known) - len(known.seen.get("apart", ())), said["rest"]
+    apart = {
+        f'{d["figure"]} in "{d["group"]}" and "{d["less"]}"'
+        for d in known.seen["differences"]
+        if d["low"] > 0 or d["high"] < 0
+    }
+    named = told == "all are in the measurement" if more > 3 else {*told.split("; ")} <= apart
+    return named and read(said["n"]) == more and read(said["m"]) == len(known.seen["differences"])
 
 
 @says("No difference between the groups of `g` stands out of the noise.")
@@ -475,6 +488,11 @@ def _off_by_mean(known: Known, said: dict[str, Any]) -> bool:
 )
 def _not_better(known: Known, said: dict[str, Any]) -> bool:
     return figure_agrees(known, said, "R2", None, 1) and read(said["low"]) <= 0 <= read(said["high"])
+
+
+@says("So predictions are nearer than always predicting the mean.")
+def _nearer(known: Known, said: dict[str, Any]) -> bool:
+    return (known.figure("R2") or 0.0) > 0
 
 
 @says("The model is worse than always predicting the mean: R² [[share]] is below 0.")

@@ -137,6 +137,8 @@ class Known:
         of_group, own = self.group(group), self.group(group) & self.labelled()
         if name.startswith("share of rows"):
             return float(of_group.mean() if name == "share of rows" else own.sum() / self.labelled().sum())
+        if not own.any():
+            return None
         with np.errstate(all="ignore"):
             found = float((self._of_classes if self.case.classes else self._of_number)(name, own))
         return None if np.isnan(found) else found

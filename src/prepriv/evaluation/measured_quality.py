@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from prepriv.guarantees.printed import measured
 from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
 
 _MOST_TOLD = 6  # differences between groups that are told in the summary
+_NAMED_MORE = 3  # of the others, so many are named
 _FEWER, _NAMED = 0.75, 0.995  # of the declared rows
 _SURELY = 3.0  # deviations of noise
 
@@ -179,23 +180,20 @@ def _recalls(groups: Mapping[str, Group], name: str) -> tuple[Share, ...]:
 
 def _between(made: PrivateEvaluation) -> Iterator[str]:
     """How groups differ where the interval of a difference excludes zero: in right predictions, in how often each class is
-    recognised, and in how often the last one is the answer."""
-    classes, by, said = [str(c) for c in made.plan.domain.classes], printable(str(made.plan.by)), 0
+    recognised, and in how often the last one is the answer. First those of which most is shown."""
+    classes, by = [str(c) for c in made.plan.domain.classes], printable(str(made.plan.by))
     told = {"accuracy": "records, it is right for"} | {
         f"recall of {c}": f'records that are truly "{printable(c)}", it recognises' for c in classes
     }
     if len(classes) == 2:
         told[f"share predicted {classes[1]}"] = f'records, it answers "{printable(classes[1])}" for'
-    for d in made.differences:
-        if d.of in told and _stands_out(d):
-            said += 1
-            if said > _MOST_TOLD:
-                continue
-            one, two = _distinct(*(made.groups[name].figures[d.of].value or 0.0 for name in (d.one, d.two)))
-            yield (
-                f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains, if nothing else was compared.'
-            )
-    yield from _rest(made, min(said, _MOST_TOLD))
+    apart = sorted((d for d in made.differences if d.of in told and _stands_out(d)), key=_least, reverse=True)
+    for d in apart[:_MOST_TOLD]:
+        one, two = _distinct(*(made.groups[name].figures[d.of].value or 0.0 for name in (d.one, d.two)))
+        yield (
+            f'Of 100 {told[d.of]} {one} in "{printable(d.one)}" and {two} in "{printable(d.two)}" (`{by}`): more apart than noise explains, if nothing else was compared.'
+        )
+    yield from _rest(made, apart[:_MOST_TOLD])
 
 
 def _error_of_groups(measures: tuple[str, ...]) -> str | None:
@@ -205,25 +203,18 @@ def _error_of_groups(measures: tuple[str, ...]) -> str | None:
 
 
 def _between_errors(made: PrivateEvaluation, of: str | None) -> Iterator[str]:
-    """How the errors of groups differ where the interval of a difference excludes zero, the largest difference first."""
+    """How the errors of groups differ where the interval of a difference excludes zero: first those of which most is shown."""
     by = printable(str(made.plan.by))
-    apart = [
-        (d.figure.value, d.figure.low, d.figure.high, d.one, d.two)
-        for d in made.differences
-        if d.of == of
-        and d.figure.value is not None
-        and d.figure.low is not None
-        and d.figure.high is not None
-        and _stands_out(d)
-    ]
-    for value, low, high, one, two in sorted(apart, key=lambda found: -abs(found[0]))[:_MOST_TOLD]:
-        more, fewer = (one, two) if value > 0 else (two, one)
+    apart = sorted((d for d in made.differences if d.of == of and _stands_out(d)), key=_least, reverse=True)
+    for d in apart[:_MOST_TOLD]:
+        value, low, high = d.figure.value or 0.0, d.figure.low or 0.0, d.figure.high or 0.0
+        more, fewer = (d.one, d.two) if value > 0 else (d.two, d.one)
         less, least, most = measured(*((value, low, high) if value > 0 else (-value, -high, -low)))
         yield (
             f'Predictions for records of "{printable(more)}" are off by {less} ({least} to {most}) more than those for "{printable(fewer)}" (`{by}`): '
             "more apart than noise explains, if nothing else was compared."
         )
-    yield from _rest(made, min(len(apart), _MOST_TOLD))
+    yield from _rest(made, apart[:_MOST_TOLD])
 
 
 def _distinct(one: float, two: float) -> tuple[str, str]:
@@ -238,16 +229,25 @@ def _stands_out(difference: Difference) -> bool:
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
-def _rest(made: PrivateEvaluation, told: int) -> Iterator[str]:
-    """What follows so many differences that were told: how many others stand out of the noise, of every figure that was compared."""
+def _least(difference: Difference) -> float:
+    """How large the difference is at least, by its interval, which excludes zero."""
+    return min(abs(difference.figure.low or 0.0), abs(difference.figure.high or 0.0))
+
+
+def _rest(made: PrivateEvaluation, told: Sequence[Difference]) -> Iterator[str]:
+    """What follows the differences that were told: how many others stand out of the noise, of every figure that was compared."""
     by, compared = printable(str(made.plan.by)), len(made.differences)
-    more = sum(map(_stands_out, made.differences)) - told
-    if more > 0:
+    others = [d for d in made.differences if _stands_out(d) and d not in told]
+    if more := len(others):
+        named = "; ".join(
+            f'{printable(d.of)} in "{printable(d.one)}" and "{printable(d.two)}"'
+            for d in others[:_NAMED_MORE]
+        )
         yield (
             f"{more:,} {'more ' if told else ''}of the {compared:,} differences between groups of `{by}` stand{'' if more > 1 else 's'} out of the noise, "
-            "where one in twenty may by chance: all are in the measurement."
+            f"where one in twenty may by chance: {named if more <= _NAMED_MORE else 'all are in the measurement'}."
         )
-    if compared and not more + told:
+    if compared and not more and not told:
         yield f"No difference between the groups of `{by}` stands out of the noise."
 
 

@@ -13,7 +13,10 @@ from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
 
-THRESHOLDS_ARE_FREE = "They follow from the counts of the scores, so a choice among them is free: `prepriv predict --class-weight` takes the weight."
+THRESHOLDS_ARE_FREE = (
+    "They follow from the counts of the scores, so a choice among them is free: `prepriv predict --class-weight` takes the weight. "
+    "These counts have a noise of their own, so recall and precision can differ from those above. How groups fare at other weights is not in them."
+)
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def _kept_in_words(kept: float) -> list[str]:
             "All slopes were drawn to 0: the noise of training is as large as they were. The model answers one number for every row, and no "
             "column matters in it."
         ]
-    if kept < 1.0:
+    if kept < 0.995:  # 1 in two digits
         return [
             f"All slopes were multiplied by {kept:.2g}, because a part of them was noise. Their noise below is multiplied, too."
         ]

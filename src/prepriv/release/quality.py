@@ -319,7 +319,9 @@ class Quality:
         elif self.beats_mean:
             if self.often_cut:
                 yield "It beats the mean by cut errors. Whether it does so by whole errors was not measured."
-            elif self.mean_error is None:
+            elif self.mean_error is not None:
+                yield "So predictions are nearer than always predicting the mean."
+            else:
                 yield (
                     "Always predicting the mean would be off by much more."
                     if self.error is not None
@@ -400,7 +402,9 @@ class Quality:
         yield f"Always predicting {in_quotes(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
         if self.below_the_commonest:
             yield f"So the model is right less often than always answering {in_quotes(self.commonest)}."
-        elif not self.beats_the_commonest:
+        elif self.beats_the_commonest:
+            yield f"So the model is right more often than always answering {in_quotes(self.commonest)}."
+        else:
             yield f"As far as this measurement can tell, the model does not beat always answering {in_quotes(self.commonest)} in accuracy."
         yield from self._of_rare()
 
