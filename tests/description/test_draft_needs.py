@@ -175,6 +175,32 @@ def _unlisted(line, name):
     return line.startswith("NOT LISTED: ") and repr(name) in line
 
 
+def test_what_is_said_of_a_list_is_how_often_a_value_is_in_it():
+    """ "Values of fewer than 598 records" were said not to be listed, and 11 of them were."""
+    plan = plan_draft(["b", "y"], label="y", n=N, epsilon=1.0, delta=1e-6, classes=["u", "v"])
+    told = release_draft(
+        plan, pa.table({"b": ["w"] * N, "y": ["u", "v"] * (N // 2)}), NoisySession(NoiseSource.for_tests(0))
+    ).told()
+    line = next(line for line in told if _unlisted(line, "b"))
+    often, even = (int(x.replace(",", "")) for x in re.findall(r"about ([\d,]*\d)", line))
+    for size, least, most in [(often, 0.85, 1.0), (even, 0.3, 0.7), (2 * even - often, 0.0, 0.15)]:
+        rows = pa.table({"b": ["w"] * (N - size) + ["rare"] * size, "y": ["u", "v"] * (N // 2)})
+        drafts = [release_draft(plan, rows, NoisySession(NoiseSource.for_tests(i))) for i in range(60)]
+        share = np.mean(["rare" in draft.columns["b"].categories for draft in drafts])
+        assert least <= share <= most, (size, share)
+
+
+def test_a_number_with_words_beside_it_is_said_to_be_read_as_that_number():
+    """Groups of years of school, "<12 yrs" and "13-15 yrs", were drafted as amounts of 11.9 to 16.1."""
+    plan = plan_draft(["b", "y"], label="y", n=N, epsilon=5.0, delta=1e-6, classes=["u", "v"])
+    b = ["<12 yrs", "12 yrs", "16 yrs", "13-15 yrs"] * (N // 4)
+    told = release_draft(
+        plan, pa.table({"b": b, "y": ["u", "v"] * (N // 2)}), NoisySession(NoiseSource.for_tests(0))
+    ).told()
+    line = next(line for line in told if line.startswith("LOOK AT 'b'"))
+    assert 'so is "<12 yrs"; if its values are categories, declare it as categorical' in line
+
+
 @pytest.mark.parametrize("adjacency", BOTH)
 def test_every_list_says_which_values_are_not_in_it(adjacency):
     wards = np.array(["w"] * 2000 + [f"r{i}" for i in range(2000)])

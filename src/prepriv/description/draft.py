@@ -30,7 +30,7 @@ from prepriv._rounding import FAR_DOWN
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text, middle_in_words
-from prepriv.description.draft_needs import DraftNeeds, hopeless, needs_of
+from prepriv.description.draft_needs import DraftNeeds, as_often_as_not, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
 from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit, drafted_content
@@ -242,7 +242,7 @@ class PrivateDraft:
                 f"DECLARED by hand, not drafted: the classes of {label!r}. Nothing was spent on them"
             )
         lines += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out]
-        unlisted = dict[int, list[str]]()
+        unlisted = dict[tuple[int, int], list[str]]()
         for name, count in self.named.items():
             part = look["label" if name == label else f"second {self.plan.columns.index(name)}"]
             listed = len(self.columns[name].categories) if name in self.columns else len(self.classes)  # type: ignore[union-attr]
@@ -254,10 +254,11 @@ class PrivateDraft:
                     + (f"; is --rows the number of {self.plan.unit!r}?" if self.plan.unit is not None else "")
                 )
             least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
-            unlisted.setdefault(least, []).append(repr(name))
+            unlisted.setdefault((least, as_often_as_not(look, part.name)), []).append(repr(name))
         lines += [
-            f"NOT LISTED: values of fewer than about {least:,} records, of {', '.join(names)}"
-            for least, names in unlisted.items()
+            f"NOT LISTED: rare values of {', '.join(names)}. A value of about {least:,} records is listed 95 times in 100, one of about "
+            f"{even:,} as often as not, and rarer ones mostly are not"
+            for (least, even), names in unlisted.items()
         ]
         if filled := [
             f"{middle_in_words(c)} in {name!r}"
@@ -636,7 +637,8 @@ class _Drafting:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
         deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
         texts = (
-            f"about {round(noisy[TEXT]):,} cells are texts and count as gaps: if its values are categories, declare it as categorical"
+            f"about {round(noisy[TEXT]):,} cells are texts and count as gaps"
+            + ("" if way == "amount" else ": if its values are categories, declare it as categorical")
             if noisy[TEXT] > max(_TEXTS * deviation, _MANY_TEXTS * look.n)
             else ""
         )

@@ -106,6 +106,11 @@ def _to_see(look: Look, name: str) -> int:
     return math.ceil(_threshold(look, name) + _MOSTLY * _deviation(look, name))
 
 
+def as_often_as_not(look: Look, name: str) -> int:
+    """How many records a value has that is listed as often as not. name: of the part that pays."""
+    return round(_threshold(look, name))
+
+
 def _threshold(look: Look, name: str) -> float:
     part = look[name]
     return StabilityHistogram(

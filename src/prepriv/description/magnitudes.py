@@ -84,6 +84,8 @@ def way_written(noisy: Floats, used: NDArray[np.int64], sure: float) -> tuple[st
         guess = "1,234 is read as a thousand; where it is a little more than one, write comma"
     if way == "dmy" and not seen["dmy"]:
         guess = "the day is read before the month; where it comes after, write mdy"
+    if way == "amount":
+        guess = '"12 yrs" is read as 12, and so is "<12 yrs"; if its values are categories, declare it as categorical'
     return way, read[way], guess
 
 
