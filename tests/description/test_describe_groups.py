@@ -191,3 +191,20 @@ def test_a_rounded_end_stays_within_what_is_known():
     assert str(Estimate(21_000.0, 4_000.0, 38_000.0).within(0, 10_000)) == "10,000 (95 %: 0 to 10,000)"
     assert str(Estimate(0.5, -0.31, 1.31).within(0, 1)) == "0.50 (95 %: 0.00 to 1.00)"
     assert str(Estimate(9_990.0, 9_512.0, 10_000.0)) == "9,990 (95 %: 9,510 to 10,000)"
+
+
+def test_of_many_groups_what_shows_nothing_shares_a_line():
+    """A description of ten groups by 37 neighbourhoods had 1,782 lines."""
+    towns = [f"t{i}" for i in range(30)]
+    people = pd.DataFrame({"town": towns * 200, "job": [f"j{i % 10}" for i in range(6000)]})
+    columns = {"town": Categorical(towns), "job": Categorical([f"j{i}" for i in range(10)])}
+    found = prepriv.describe(people, Domain(columns), epsilon=1.0, by="job")
+    lines = str(found).splitlines()
+    assert len(lines) < 250  # of about 700
+    first = [line for line in lines if line.startswith("job = j0: ")]
+    assert any("; and " in line and "not shown to be above 0 (95 %: each at most" in line for line in first)
+    assert any(line.endswith(" more: not shown to differ from 0") for line in lines)
+    whole = json.loads(json_text(found))
+    assert len(whole["groups"][0]["columns"]["town"]["counts"]) == 32
+    hidden = len(whole["differences"]) - sum(" less " in line for line in lines)
+    assert any(line == f"{hidden:,} more: not shown to differ from 0" for line in lines)

@@ -25,7 +25,7 @@ from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
 from prepriv.commands.printing import AsJson, console, interval_title, print_cut, print_spent, print_table
 from prepriv.description.describe import Description, describe_in_private, plan_description, too_few
-from prepriv.description.description_page import json_text, rows, to_html
+from prepriv.description.description_page import differences_in_short, json_text, rows, rows_in_short, to_html
 from prepriv.runs.charge import of_page, released
 
 
@@ -93,14 +93,18 @@ def _show(found: Description) -> None:
     lines = [(name, what, str(e)) for name, summary in found.columns.items() for what, e in rows(summary)]
     print_table(interval_title(found.plan.cut), ("column", "", ""), lines)
     for group, told in found.groups.items():
-        lines = [(name, what, str(e)) for name, summary in told.columns.items() for what, e in rows(summary)]
+        lines = [
+            (name, what, text)
+            for name, summary in told.columns.items()
+            for what, text in rows_in_short(summary)
+        ]
         print_table(
             f"{printable(str(found.plan.by))} = {printable(group)}: {told.rows} rows",
             ("column", "", ""),
             lines,
         )
     if found.differences:
-        print_table("Differences", ("", "value"), [(x.name, str(x.value)) for x in found.differences])
+        print_table("Differences", ("", "value"), differences_in_short(found))
     if found.correlations:
         pairs = [(a, b, str(e)) for (a, b), e in found.correlations.items()]
         print_table("Correlations", ("", "", ""), pairs)

@@ -16,7 +16,7 @@ from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import MISSING, OTHER, Column
 from prepriv.description.answers import Answer, released_answers, wide_answers
 from prepriv.description.asked import Asked, AskedPlan, plan_questions
-from prepriv.description.cells_in_words import cut_columns
+from prepriv.description.cells_in_words import cut_columns, not_above_zero, some_of
 from prepriv.description.estimates import NOTHING, Estimate
 from prepriv.description.look import PrivateFrame, rows_there
 from prepriv.description.questions import Histogram
@@ -30,7 +30,6 @@ from prepriv.tables.stream import as_stream
 from prepriv.tables.units import by_unit
 
 _COUNTED = ("count", "share", "histogram", "crosstab")  # kinds of questions whose cells may hold no record
-_SHOWN = 3  # cells that are named, of those that share a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,19 +258,14 @@ def _in_short(question: str, found: Answer) -> Iterator[tuple[str, str]]:
     yield from ((what, str(e)) for what, e in cells if what not in empty)
     if empty:
         most = max(empty.values(), key=lambda e: e.high)
-        yield _some(list(empty)), f"not shown to be above 0 (95 %: each at most {most.texts[2]})"
+        yield some_of(list(empty)), not_above_zero(most)
     if nothing:
-        yield _some(nothing), str(NOTHING)
+        yield some_of(nothing), str(NOTHING)
 
 
 def _unlisted(what: str) -> bool:
     """Whether a cell is of values that are not listed, or of gaps."""
     return any(what.startswith(f"{name}, ") or f", {what}".endswith(f", {name}") for name in (OTHER, MISSING))
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return "; ".join([*names[:_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def _plain(found: Answer) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from prepriv.columns import Categorical, Column, Numeric, Text, cut_in_words
+from prepriv.description.estimates import Estimate
 
+_SHOWN = 3  # cells that are named, of those that share a line
 _NAMED = 3  # so many columns with equal bounds are named, of more than twice as many
 
 _GAPS = (
@@ -44,3 +46,14 @@ def gaps_and_others(columns: Iterable[Column]) -> list[str]:
     kinds = list(columns)
     out = [_GAPS] if any(isinstance(column, Numeric) for column in kinds) else []
     return out + ([_OTHERS] if any(isinstance(column, Categorical | Text) for column in kinds) else [])
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Names of cells that share a line: the first few, and how many more there are."""
+    more = len(names) - _SHOWN
+    return "; ".join([*names[:_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def not_above_zero(most: Estimate) -> str:
+    """What is told where cells may well be empty. most: the one that reaches highest."""
+    return f"not shown to be above 0 (95 %: each at most {most.texts[2]})"

@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from prepriv._text import printable
 from prepriv.columns import Column, Numeric, cut_in_words
-from prepriv.description.cells_in_words import cut_columns
+from prepriv.description.cells_in_words import cut_columns, not_above_zero, some_of
 from prepriv.description.describe import Description
-from prepriv.description.estimates import Estimate
+from prepriv.description.estimates import NOTHING, Estimate
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
@@ -24,6 +24,8 @@ from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
 from prepriv.tables.written import DATES, spelled
 
 _WIDE, _TALL = 420, 150
+_FEW = 3  # cells of a group, and
+_MANY = 20  # differences, of which each has its own line whatever it shows
 
 
 def to_json(d: Description) -> dict[str, Any]:
@@ -119,18 +121,40 @@ def rows(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, Estima
     ]
 
 
+def rows_in_short(summary: NumericSummary | CategoricalSummary) -> list[tuple[str, str]]:
+    """The same as texts, for a group: cells that may well be empty, and numbers about which nothing can be said, share a line where they
+    are many."""
+    told = rows(summary)
+    unseen = [(what, e) for what, e in told if isinstance(summary, CategoricalSummary) and e.low <= 0]
+    unseen = unseen if len(unseen) > _FEW else []
+    nothing = [(what, e) for what, e in told if math.isnan(e.value)]
+    nothing = nothing if len(nothing) > 1 else []
+    out = [(what, str(e)) for what, e in told if (what, e) not in unseen and (what, e) not in nothing]
+    if unseen:
+        most = max((e for _, e in unseen), key=lambda e: e.high)
+        out.append((some_of([what for what, _ in unseen]), not_above_zero(most)))
+    return out + ([(some_of([what for what, _ in nothing]), str(NOTHING))] if nothing else [])
+
+
+def differences_in_short(d: Description) -> list[tuple[str, str]]:
+    """Differences between groups as texts. Of many, those that are not shown to differ from 0 are counted."""
+    shown = [x for x in d.differences if x.value.low > 0 or x.value.high < 0]
+    hidden = len(d.differences) - len(shown)
+    if hidden <= _MANY:
+        return [(x.name, str(x.value)) for x in d.differences]
+    return [*((x.name, str(x.value)) for x in shown), (f"{hidden:,} more", "not shown to differ from 0")]
+
+
 def lines_of(d: Description) -> list[str]:
-    """The claim and every number with its interval, a line each."""
-    look, columns = d.plan.look, [("", name, s) for name, s in d.columns.items()]
-    columns += [
-        (f"{d.plan.by} = {group}: ", name, s)
-        for group, g in d.groups.items()
-        for name, s in g.columns.items()
-    ]
+    """The claim and every number with its interval, a line each; of groups in short."""
+    look = d.plan.look
     claim = epsilon_at(d.guarantee_.epsilon(look.delta), look.delta)
     out = [f"{claim}, {look.guarantee.neighbours}, n = {look.n:,}"]
-    out += [f"{of}{name}: {what}: {e}" for of, name, s in columns for what, e in rows(s)]
-    out += [f"{x.name}: {x.value}" for x in d.differences]
+    out += [f"{name}: {what}: {e}" for name, s in d.columns.items() for what, e in rows(s)]
+    for group, g in d.groups.items():
+        of = f"{d.plan.by} = {group}: "
+        out += [f"{of}{name}: {what}: {e}" for name, s in g.columns.items() for what, e in rows_in_short(s)]
+    out += [f"{name}: {told}" for name, told in differences_in_short(d)]
     out += [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]
     return out + [f"{name}: {said}" for name, said in d.plan.cut] + d.plan.notes
 
