@@ -84,7 +84,7 @@ def test_a_run_is_evaluated_charged_and_written(folder, capsys):
         (["--measure", "f1"], 2, "measures must be some of"),
         (["--label", "age"], 2, "--label age is not the label of the model"),
         (["--out", "e.txt"], 2, "--out must end in .html or .json"),
-        (["--rows", "-1"], 2, "n must be a whole number"),
+        (["--rows", "500"], 2, "--rows is given twice"),
     ],
 )
 def test_mistakes_are_one_line_and_cost_nothing(folder, extra, code, says, capsys):
@@ -96,6 +96,11 @@ def test_mistakes_are_one_line_and_cost_nothing(folder, extra, code, says, capsy
     said = capsys.readouterr().err
     assert got == code and says in said and said.count("\n") == 1
     assert Ledger.open(folder / "L.db").entries() == before
+
+
+def test_a_number_of_rows_below_one_is_one_line(folder, capsys):
+    assert run(["evaluate", f"{folder}/run", f"{folder}/test.csv", "--rows", "-1"]) == 2
+    assert "n must be a whole number" in capsys.readouterr().err
 
 
 def test_files_that_do_not_fit_are_one_line(folder, capsys):

@@ -12,6 +12,7 @@ import typer
 
 import prepriv
 from prepriv.commands.exits import Stop
+from prepriv.commands.once import OnceCommand
 
 # name: module (None: of a distribution of its own), what it has there, the first line of its help (tests/commands/test_app.py compares)
 COMMANDS = {
@@ -116,11 +117,12 @@ EXAMPLES = {
 
 
 def _with_example(code: Any, name: str) -> Any:
-    """The commands of a group, each with its example."""
+    """The commands of a group, each with its example, and with options that are given once."""
     for command in code.registered_commands:
         own = command.name or getattr(command.callback, "__name__", "")
         example = EXAMPLES.get(f"{name} {own}")
         command.epilog = f"Example: {example}" if example else command.epilog
+        command.cls = OnceCommand
     return code
 
 
@@ -163,7 +165,9 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
             app.add_typer(_with_example(code, name), name=name)
         else:
             anything = {"ignore_unknown_options": module is None}
-            app.command(name, epilog=f"Example: {EXAMPLES[name]}", context_settings=anything)(code)
+            app.command(
+                name, cls=OnceCommand, epilog=f"Example: {EXAMPLES[name]}", context_settings=anything
+            )(code)
     return app
 
 
