@@ -335,3 +335,14 @@ def test_a_weak_claim_is_said_before_the_charge(folder, capsys):
     assert "WARNING: the claim is weak" not in said(
         capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "m"
     )
+
+
+@pytest.mark.parametrize("asked", [["ask", "t.csv", "mean(x)", "mean(x)"], ["describe", "t.csv"]])
+def test_a_plan_that_the_ledger_has_charged_before_is_said(folder, capsys, asked):
+    """The same question was charged twice without a word. In one run it is answered, and charged, once."""
+    said(capsys, "ledger", "create", "L.db", "--dataset", "d", "--epsilon", "60", "--delta", "1e-3")
+    asked = [*asked, "--schema", "S.yaml", "--ledger", "L.db", "--epsilon"]
+    assert "charged the same plan before" not in said(capsys, *asked, "5")
+    assert "charged the same plan before (charge 1)" in said(capsys, *asked, "5")
+    assert "charged the same plan before" not in said(capsys, *asked, "6")
+    assert len([e for e in Ledger.open("L.db").entries() if e.cost]) >= 3

@@ -20,7 +20,7 @@ from prepriv.commands.data import (
     SchemaOption,
     declared_table,
 )
-from prepriv.commands.earlier import say_drafted
+from prepriv.commands.earlier import say_asked_before, say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
 from prepriv.commands.printing import AsJson, console, interval_title, print_cut, print_spent, print_table
@@ -61,6 +61,7 @@ def describe(
     if why := too_few(plan):
         console.print(f"WARNING: {why}", soft_wrap=True)
     say_drafted(plan.domain, ledger)
+    say_asked_before(plan.look.hash, ledger)
     came, account = Came(), noted(ledger, note)
     beside = () if out is None else (out.with_suffix(".json"),)
     with says_what_stays(came, out), reserved_file(out, _check_out, *beside):

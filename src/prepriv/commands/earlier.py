@@ -59,6 +59,21 @@ def _say_missing(domain: Domain, ledger: str | os.PathLike[str]) -> None:
             )
 
 
+def say_asked_before(plan_hash: str, ledger: str | os.PathLike[str] | None) -> None:
+    """Of a plan that this ledger has charged before: its answers are drawn and charged again."""
+    if ledger is None:
+        return
+    with suppress(LedgerError):  # the charge says what is wrong with it
+        charged = [entry for entry in Ledger.open(ledger).entries() if entry.kind == "charged"]
+        same = [entry.sequence for entry in charged if entry.plan_hash == plan_hash]
+        if same:
+            say(
+                f"this ledger has charged the same plan before (charge {same[-1]}): it is charged again, with new noise. Answers that you "
+                "kept from then cost nothing to read again",
+                err=True,
+            )
+
+
 def _charge(receipt: Mapping[str, Any]) -> tuple[str, int]:
     return receipt["plan_uid"], receipt["sequence"]
 
