@@ -436,10 +436,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger : path or URL, optional
             None: that of the estimator.
         **options
-            `measures`, `bins`, `error_bound`, `by`, `groups` and `n` of
+            `measures`, `bins`, `error_bound`, `by`, `groups`, `class_weight` and `n` of
             `prepriv.evaluation.evaluation_plan.plan_evaluation`. by: a categorical column, whose groups are measured
             one by one. n: the declared number of these rows or units. It is needed for units, under
             add-or-remove-one, where the true number is private, and for a stream that does not state it.
+            class_weight: declared weights of the classes in the predictions that are measured, in place of the model's.
 
         Returns
         -------

@@ -20,6 +20,7 @@ from prepriv.ledger import Noted, NotNoted
 from prepriv.preprocessing.compile_sklearn import FitFailed
 from prepriv.runs.admit import CHARGED, CHARGING, READING
 from prepriv.runs.failures import AuditFailed, Refused
+from prepriv.schemas.declared_file import parse_yaml
 from prepriv.schemas.schema import Schema, load_schema
 from prepriv.tables.readers import BadData, read_table
 from prepriv.tables.stream import Files, Stream
@@ -51,6 +52,18 @@ MeasureOption = Annotated[
         "several (default: all but residuals)."
     ),
 ]
+
+
+def declared_weights(text: str) -> Any:
+    """The weights of --class-weight, by class. Raises Stop for "balanced", which counts records, and for anything that is not a mapping."""
+    given = parse_yaml(text, "--class-weight")
+    if given == "balanced":
+        raise Stop(
+            "--class-weight balanced counts classes, which costs part of ε: train with it, or give weights such as '{yes: 5}'"
+        )
+    if not isinstance(given, dict) or not given:
+        raise Stop("--class-weight must be weights of classes, such as '{yes: 5}'")
+    return given
 
 
 def noted(ledger: str | None, note: str | None) -> LedgerAt:

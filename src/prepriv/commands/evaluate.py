@@ -18,6 +18,7 @@ from prepriv.commands.common import (
     MeasureOption,
     Note,
     counted_rows,
+    declared_weights,
     noted,
     private_run,
     says_what_stays,
@@ -66,6 +67,12 @@ def evaluate(
             help="For a model trained by periods: read the test rows of this period alone (default: those of training)."
         ),
     ] = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure predictions with these weights of the classes, such as '{yes: 5}', in place of the model's, as `predict` takes them."
+        ),
+    ] = None,
     ledger: LedgerOption = None,
     note: Note = None,
     out: Annotated[Path | None, typer.Option(help="Write the result to this .html or .json file.")] = None,
@@ -92,6 +99,7 @@ def evaluate(
             groups=group or None,
             read=tuple(period or ()),
             source=stream.source,
+            class_weight=None if class_weight is None else declared_weights(class_weight),
         )
         _say_plan(plan)
         _say_same(plan, released)
@@ -108,7 +116,7 @@ def evaluate(
             came.writing = True
             with paid_output(out, lambda: json.dumps(made.to_json(), indent=1) + "\n"):
                 made.save(out, ledger=account)
-        print_quality(made.quality, weighed=released.class_weight is not None)
+        print_quality(made.quality, weighed=made.weighed)
         print_measured(made)
         if out is not None:
             console.print(f"wrote {out}")

@@ -116,6 +116,8 @@ def print_quality(found: Quality, *, weighed: bool) -> None:
 def print_measured(made: PrivateEvaluation) -> None:
     """What an evaluation found: claim and figures."""
     console.print(made.claim, soft_wrap=True)
+    for line in made.decided:
+        console.print(line, soft_wrap=True)
     say_counted(made.plan.domain)
     print_table(
         "Measured", ("figure", "value", "95 % interval", "noise", "sampling"), made.table(), (1, 3, 4)

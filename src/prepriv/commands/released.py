@@ -27,7 +27,7 @@ from prepriv.commands.charged import (
     unclaimed_drafts,
     unrecorded,
 )
-from prepriv.commands.common import private_data_open
+from prepriv.commands.common import declared_weights, private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
@@ -41,7 +41,6 @@ from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
 from prepriv.release.review import asked_of_claim
-from prepriv.schemas.declared_file import parse_yaml
 from prepriv.tables.inspect import counted_columns
 from prepriv.tables.readers import column_names, names_of, read_table, wrong_header
 
@@ -61,6 +60,12 @@ _ASKED = {
     _ODD: f". Are they written as the column declares? {_RELY}",
     _CUT: f". Are they in the unit that the bounds are in? {_RELY}",
 }
+
+
+_NOT_MEASURED = (
+    "The figures of the model's report are not about these weights: recall, alarms and groups differ. `prepriv evaluate --class-weight` measures "
+    "predictions with these weights, with --by also in each group."
+)
 
 
 def predict(
@@ -127,6 +132,8 @@ def predict(
     classes, decided = released.domain.classes, released.decided(probabilities)
     if released.class_weight is not None:
         say(_how_decided(classes, released.class_weight), err=True)
+    if class_weight is not None:
+        say(_NOT_MEASURED, err=True)
     if as_json:
         told: dict[str, Any] = {"prediction": [classes[int(k)] for k in decided]} | dict(zip(kept, beside))
         if proba:
@@ -237,14 +244,8 @@ def _text_of_cell(cell: Any) -> str:
 
 def _weighed(model: Model, text: str) -> Model:
     """The same with the weights of --class-weight in place of its own: a function of the declared classes alone."""
-    given = parse_yaml(text, "--class-weight")
-    if given == "balanced":
-        raise Stop(
-            "--class-weight balanced counts classes, which costs part of ε: train with it, or give weights such as '{yes: 5}'"
-        )
-    if not isinstance(given, dict) or not given:
-        raise Stop("--class-weight must be weights of classes, such as '{yes: 5}'")
-    return replace(model, plan={**model.plan, "class_weight": decision(model.domain, given)[1]})
+    weights = decision(model.domain, declared_weights(text))[1]
+    return replace(model, plan={**model.plan, "class_weight": weights})
 
 
 def _written(out: Path | None, header: list[str], lines: Any) -> None:

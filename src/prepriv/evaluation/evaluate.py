@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ def evaluate(
         raise ValueError("the plan is for a model of other columns, or of other bounds")
     if plan.model not in (None, model_hash(model)):
         raise ValueError("the plan is for another model: plan the evaluation of this one")
+    if plan.class_weight:
+        model = replace(model, plan={**model.plan, "class_weight": plan.class_weight})
     check_released(model.maps, model.domain)
     table = (
         rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice_noise import noise_scale
 from prepriv.periods import Periods
 from prepriv.placed.checks import check_budget
+from prepriv.plans.decision import decision
 from prepriv.plans.plan import budget
 from prepriv.plans.priced import Priced
 from prepriv.release.model import Model
@@ -71,7 +72,8 @@ class EvaluationPlan(Priced):
     errors, from 0 at -error_bound to 1 at error_bound. model: SHA-256 of the model's file; None for one that is
     trained first. error_bound: the largest error of a number that counts, in its unit; None for classes. by: the column
     whose groups are measured one by one; None: all rows are one group. own: its categories, where the domain does not
-    declare it: the model then does not see it.
+    declare it: the model then does not see it. class_weight: the weight of each declared class in the predictions that are
+    measured; none: those of the model.
     """
 
     domain: Domain
@@ -83,6 +85,7 @@ class EvaluationPlan(Priced):
     error_bound: float | None = None
     by: str | None = None
     own: tuple[str, ...] = ()
+    class_weight: tuple[float, ...] = ()
 
     @property
     def reads(self) -> Domain:
@@ -146,6 +149,8 @@ class EvaluationPlan(Priced):
         groups: dict[str, Any] = {} if self.by is None else {"by": self.by}
         if self.own:
             groups["groups"] = list(self.own)
+        if self.class_weight:
+            groups["class_weight"] = list(self.class_weight)
         return groups | {
             "evaluation": list(self.measures),
             "model": self.model,
@@ -165,7 +170,8 @@ class EvaluationPlan(Priced):
         """In a few words, for the ledger: of which model, in front, where no note is cut (`condition_note`), and the measures."""
         groups = "" if self.by is None else f", in {len(self.groups)} groups"
         model = f" model {self.model[:12]}" if self.model else ""
-        return f"evaluate{model}: {', '.join(self.measures)}{groups}"
+        weighed = ", with declared class weights" if self.class_weight else ""
+        return f"evaluate{model}: {', '.join(self.measures)}{groups}{weighed}"
 
 
 def plan_evaluation(
@@ -181,6 +187,7 @@ def plan_evaluation(
     groups: Sequence[Hashable] | None = None,
     read: Sequence[str] = (),
     source: str | None = None,
+    class_weight: Mapping[Any, float] | None = None,
 ) -> EvaluationPlan:
     """Freeze and price the evaluation of a model on n private rows. Reads no row.
 
@@ -201,6 +208,8 @@ def plan_evaluation(
 
     read: of a domain with periods those whose test rows are read (default: its own).
     source: what gives the test rows of a model, as in `prepriv.domain.Domain.source`; a domain says that itself.
+    class_weight: weights of the classes in the predictions that are measured, in place of the model's; 1 for a class left out.
+    They are declared, and the model stays as it is.
     Raises ValueError with one sentence.
 
     >>> import prepriv
@@ -229,7 +238,12 @@ def plan_evaluation(
     edges, bound = _edges(bins, domain), _error_bound(error_bound, domain)
     own = _own_groups(by, groups, domain)
     known = None if isinstance(model, Domain) else model_hash(model)
-    plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound, by, own)
+    if isinstance(class_weight, str):
+        raise ValueError(
+            "class_weight of a measurement maps classes to positive numbers: counting the classes of the test rows would cost part of ε"
+        )
+    _, weights = decision(domain, class_weight)
+    plan = EvaluationPlan(domain, epsilon, delta, asked, edges, known, bound, by, own, weights)
     if max(len(domain.classes) ** 2, 2 * len(edges) + 2) * max(1, len(plan.groups)) > _MOST_CELLS:
         raise ValueError(
             f"a table of more than {_MOST_CELLS} counts would be noise alone; got more classes, bins or groups"

@@ -24,6 +24,7 @@ from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import epsilon_at, measured_alone, up
 from prepriv.guarantees.second_account import Event, Events
+from prepriv.plans.decision import decision_in_words
 from prepriv.release.advice import to_do
 from prepriv.release.quality import Quality
 from prepriv.release.writing import write_atomically
@@ -147,7 +148,18 @@ class PrivateEvaluation:
             for c in claims[1:]
             if c.conditions
         ]
-        return (*dict.fromkeys((*said, *rests)), *self.cut)
+        return (*self.decided, *dict.fromkeys((*said, *rests)), *self.cut)
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """That the predictions were made with other weights than the model's own, in one sentence; none where they were not."""
+        said = decision_in_words(self.plan.class_weight, self.plan.domain.classes)
+        if said is None:
+            return ()
+        return (
+            f"measured with declared class weights, in place of the model's own: {said[0].lower()}{said[1:]} "
+            "Only predictions with the same weights are like these figures",
+        )
 
     @property
     def cut(self) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from prepriv.evaluation.intervals import Figure
 
 THRESHOLDS_ARE_FREE = (
     "They follow from the counts of the scores, so a choice among them is free: `prepriv predict --class-weight` takes the weight. "
-    "These counts have a noise of their own, so recall and precision can differ from those above. How groups fare at other weights is not in them."
+    "These counts have a noise of their own, so recall and precision can differ from those above. How groups fare at other weights is not in them: "
+    "`prepriv evaluate --class-weight` measures a weight, with `--by` also in each group."
 )
 
 

@@ -154,7 +154,8 @@ def to_do(
         yield (
             'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
             "count alike, for 1 % of the budget of a training; training again costs its whole ε again. Weights that you declare are free, for this model, "
-            f"too: `prepriv predict --class-weight`. Then judge the model by {_judged(found)}."
+            "too: `prepriv predict --class-weight`, and `prepriv evaluate --class-weight` measures them. "
+            f"Then judge the model by {_judged(found)}."
         )
     elif weighed and worth_nothing:
         yield f"Classes are weighed, which can cost accuracy: judge the model by {_judged(found)}."
