@@ -58,7 +58,10 @@ def test_what_is_booked_in_several_ledgers_is_added_up(tmp_path, capsys):
     charge(places[0], "a", 1.5)
     charge(places[1], "b", 0.5, 2e-5)
     code, said = verified(capsys, *places)
-    assert code == 0 and "booked in them together: at most epsilon 2 at delta 3e-05" in said
+    assert code == 8 and "booked in them together: at most epsilon 2 at delta 3e-05" in said
+    assert said.count("ASK BEFORE YOU SIGN: whether these 2 ledgers are of the same people") == 1
+    Ledger.create(tmp_path / "small.db", "small", epsilon=1, delta=1e-4)
+    assert verified(capsys, places[0], tmp_path / "small.db")[0] == 0
     assert "left of their caps together: epsilon 10, delta 0.00017" in said
     assert "hold together: at most epsilon 12 at delta 0.0002" in said
     right = float(said.split("right at most ")[1].split()[0])
@@ -122,12 +125,16 @@ def test_the_rows_of_a_schema_are_no_finding_where_no_page_says_how_many_were_se
     code, said = verified(capsys, runs / "L.db", given)
     assert code == 5 and "`rows: 50` was not compared" in said and "row 3 paid for more" in said
     (given / "S.yaml").write_text(schema.replace("rows: 50", "rows: 1"))
-    assert "`rows: 1` is not the number of the model" in verified(capsys, runs / "L.db", given)[1]
+    assert (
+        "`rows: 1` is not the number of the model and its page" in verified(capsys, runs / "L.db", given)[1]
+    )
     (given / "S.yaml").unlink()
     shutil.copy(runs / "a" / "model" / "model.json", given / "model" / "model.json")
     page.unlink()
     (given / "S.yaml").write_text(schema.replace("rows: 50", "rows: 51"))
-    assert "`rows: 51` is not the number of the model" in verified(capsys, runs / "L.db", given)[1]
+    assert (
+        "`rows: 51` is not the number of the model and its page" in verified(capsys, runs / "L.db", given)[1]
+    )
 
 
 def test_a_record_of_a_deployment_is_known_as_one(runs, tmp_path, capsys):

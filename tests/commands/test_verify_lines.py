@@ -34,6 +34,16 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
     page.write_bytes(page.read_bytes().replace(b"\n", b"\r\n"))
     assert run([*line, str(page)]) == 1
     assert "differs: its line endings alone" in capsys.readouterr().out
+    page.write_bytes(
+        page.read_bytes() + b"\r"
+    )  # `sed 's/$/\\r/'` puts one at the end, too: 2192 more lines differed
+    assert run([*line, str(page)]) == 1 and "differs: its line endings alone" in capsys.readouterr().out
+    saved = clf.report_.save(tmp_path / "page.json")
+    saved.write_text(saved.read_text().replace("A coin is right 50 times", "A coin is right 70 times"))
+    assert run([*line, str(saved)]) == 1
+    said = capsys.readouterr().out
+    assert "differs: data: summary.parts[" in said and "right 70 times" in said and "right 50 times" in said
+    assert run([*line, str(tmp_path / "nosuch.html")]) == 2
     Ledger.create(ledger, "people", epsilon=9, delta=1e-3)
     found = evaluate(plan_evaluation(model, n=50, epsilon=1.0), model, rows, labels, ledger=ledger)
     for name in ("ev.html", "ev.json"):
@@ -43,12 +53,19 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         noted = name == "ev.html"  # a ledger holds one hash beside a charge
         assert run(["ledger", "verify", str(ledger), str(copy)]) == (0 if noted else 8)
         said = capsys.readouterr().out
+        assert said.endswith(
+            "exit code 0: nothing wrong was found, and nothing is asked\n"
+            if noted
+            else "exit code 8: not decided, or a question is open\n"
+        )
         assert ("ok, charge 1" if noted else "NOT DECIDED, charge 1") in said
     assert "of another file, so this file is not the one that was released" in said
     with (tmp_path / "ev.html").open("a") as opened:
         opened.write(" ")
     assert run(["ledger", "verify", str(ledger), str(tmp_path / "ev.html")]) == 5
-    assert "no release in this ledger is this file" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "no release in this ledger is this file" in said
+    assert said.endswith("exit code 5: something is wrong\n")
 
 
 def test_blanks_are_shown_where_they_are_all_that_differs():

@@ -32,7 +32,7 @@ from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
 _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
-    "the page for what it covers, and the figure of the ledger for all other uses of these people's data"
+    "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
 )
 _NEARLY_ALWAYS = 0.99  # of guesses
 _NO_LIMIT = "this cap hardly limits anything: an attacker who sees all that it allows is right nearly always. Ask why it is so high, and what else will be charged"
@@ -387,7 +387,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         said = short_amount(unit, left, left=True)
         lines.append(f"{alone}left of its cap ({short_amount(unit, cap)}) in this copy: {said}")
         lines.append(
-            f"{alone}all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))}"
+            f"{alone}all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))} (bookkeeping: sign the cap)"
         )
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")

@@ -190,10 +190,12 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared]) -
         found.undecided.append("its name of the label was not compared: the model names none")
     if domain.n is not None and not same:
         known = " or ".join(f"{rows:,}" for rows in model.rows)
+        trained, *whole = (f"{rows:,}" for rows in model.rows)
+        stated = f"{trained} in training" + (f", {whole[0]} with those that were set aside" if whole else "")
         found.undecided.append(
             f"its `rows: {domain.n}` was not compared: the model was trained on {known}, and {model.unknown}"
             if model.unknown and domain.n > max(model.rows)
-            else f"its `rows: {domain.n}` is not the number of the model ({known}), where a run can set records aside or declare another: ask which one is meant"
+            else f"its `rows: {domain.n}` is not the number of the model and its page ({stated}). A run can declare a number of its own: ask which one is right"
         )
 
 

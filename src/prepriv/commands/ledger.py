@@ -303,6 +303,7 @@ def verify(
 
             files = judge(given, rows, by_hand)
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
+        perhaps += _hardly_limited([books[name] for name in rows])
         others, together = _beside_files(books, [*rows], given if files else {})
         if as_json:
             told = _verdict(found, files, all_given.not_compared, [*by_hand])
@@ -329,10 +330,20 @@ def verify(
             say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
         for asked, names in _questions(files).items():
             say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
-        if any(found.values()) or any(one.wrong for one in files.values()):
-            raise typer.Exit(LedgerCorrupt.exit_code)
-        if perhaps or all_given.not_compared or any(one.asked or one.undecided for one in files.values()):
-            raise typer.Exit(NOT_DECIDED)
+        open_ = perhaps or all_given.not_compared or any(one.asked or one.undecided for one in files.values())
+        wrong = any(found.values()) or any(one.wrong for one in files.values())
+        code = LedgerCorrupt.exit_code if wrong else NOT_DECIDED if open_ else 0
+        if given or by_hand or all_given.not_compared:
+            say(f"exit code {code}: {_ENDS[code]}", err=as_json)
+        if code:
+            raise typer.Exit(code)
+
+
+_ENDS = {
+    0: "nothing wrong was found, and nothing is asked",
+    NOT_DECIDED: "not decided, or a question is open",
+    LedgerCorrupt.exit_code: "something is wrong",
+}
 
 
 def _ok(one: Judged) -> str:
@@ -396,6 +407,12 @@ def _perhaps_the_same(headers: Sequence[Header]) -> list[str]:
     from prepriv.commands.charged import perhaps_the_same
 
     return perhaps_the_same(headers)
+
+
+def _hardly_limited(books: Sequence[Book]) -> list[str]:
+    from prepriv.commands.several import hardly_limited
+
+    return hardly_limited(books) if len(books) > 1 else []
 
 
 def _copies(books: Mapping[str, Book]) -> dict[str, str]:

@@ -32,7 +32,7 @@ from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.receipts import are_answers, files_of, header_of
-from prepriv.commands.several import booked_together, copies, copy_in_words
+from prepriv.commands.several import booked_together, copies, copy_in_words, hardly_limited
 from prepriv.commands.verify import SAID, both_accounts, differences, of_another_version
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
@@ -353,10 +353,12 @@ def _check_charge(
         small, _ = unclaimed_drafts(place, released, others)
         headers = [books[one][0] for one in places]
         told = [] if wrong or failed else told_of_charge(place, released, others)
-        told += booked_together([books[one] for one in places]) if told else []
+        of_each = [books[one] for one in places]
+        told += booked_together(of_each) if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
             *perhaps_the_same(headers),
+            *hardly_limited(of_each),
             *to_ask(place, released, page, others),
         ]
     except LedgerError as error:
@@ -412,7 +414,15 @@ def _beside(model: Path, given: Sequence[str | Path]) -> list[str]:
 def _on_trust(page: Report) -> str:
     """What a page states that a ledger alone can verify: an edited model states it, too."""
     domain, receipt = page.plan.domain, page.receipt
-    said = [] if receipt is None else ["the name and the cap of the data set", "what was charged in all"]
+    said = (
+        []
+        if receipt is None
+        else [
+            "the name and the cap of the data set",
+            "what was charged in all",
+            "that the weights are those that were released",
+        ]
+    )
     said += [] if domain.declared_by is None else ["who declared the bounds"]
     said += ["what was drafted" if domain.drafts else "that nothing was drafted from the data"]
     shows = "no ledger was charged that could show it" if receipt is None else "`--ledger` checks it"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from prepriv.commands.charged import runs_in_words
-from prepriv.guarantees.in_words import guesses_in_words
+from prepriv.guarantees.in_words import guesses_in_words, right_at_most
+from prepriv.guarantees.printed import percent
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, amount_in_words, short_amount
 from prepriv.ledger.hash_chain import whose
@@ -47,19 +48,37 @@ def booked_together(books: Sequence[Book]) -> list[str]:
     """What is booked and left in several ledgers, each rounded to the less private side, as lines; or why it is not added up."""
     if len(books) < 2:
         return []
-    first = books[0][0]
-    about = {whose(one.note) for _, rows in books for one in rows if one.kind == "charged"}
-    kinds = {(header.unit, header.adjacency, header.periods) for header, _ in books}
-    if first.periods or len(kinds) > 1 or len(about) > 1:
+    if not _add_up(books):
         return [_NOT_ADDED]
-    zero, unit = Quanta(0), first.unit
+    zero, unit = Quanta(0), books[0][0].unit
     each = [(header.cap, rows[-1].spent if rows else zero) for header, rows in books]
     spent, caps = sum((one for _, one in each), zero), sum((cap for cap, _ in each), zero)
     left = sum((Quanta(cap.main - one.main, cap.delta - one.delta) for cap, one in each), zero)
     booked, ever = (guesses_in_words(amount_in_words(unit, one)) for one in (spent, caps))
     return [
-        f"if these {len(books)} ledgers are of the same people, all that is booked in them together: {booked}",
+        f"if these {len(books)} ledgers are of the same people, all that is booked in them together: {booked} (bookkeeping: sign the caps)",
         f"left of their caps together: {short_amount(unit, left, left=True)}. Everything that they may ever hold together: {ever}",
+    ]
+
+
+def _add_up(books: Sequence[Book]) -> bool:
+    """Whether what is booked in these ledgers can be added up."""
+    about = {whose(one.note) for _, rows in books for one in rows if one.kind == "charged"}
+    kinds = {(header.unit, header.adjacency, header.periods) for header, _ in books}
+    return not books[0][0].periods and len(kinds) == 1 and len(about) < 2
+
+
+def hardly_limited(books: Sequence[Book]) -> list[str]:
+    """What to ask of several ledgers of data sets with other names whose caps allow an attacker to be right nearly always, if they are of the same people."""
+    if len({header.dataset for header, _ in books}) < 2 or not _add_up(books):
+        return []
+    caps = amount_in_words(books[0][0].unit, sum((header.cap for header, _ in books), Quanta(0)))
+    right = right_at_most(caps)
+    if right is None or percent(right) != "100%":
+        return []
+    return [
+        f"whether these {len(books)} ledgers are of the same people: if they are, everything that they may ever hold together is {guesses_in_words(caps)}. "
+        "Then ask why the caps are so high"
     ]
 
 

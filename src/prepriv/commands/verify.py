@@ -32,6 +32,7 @@ from prepriv.runs.self_audit import one_run
 _LARGEST = 100_000_000  # bytes of a report that is read
 _MEASUREMENT = "{path} is a measurement (`prepriv evaluate`) and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
 _SHOWN = 100  # characters of a line that differs
+_PLACES = 5  # of a part of the data that differ, and are shown
 _LINES = 3  # that differ, and are shown
 _NUMBERS = 20  # of more of them
 _ALIGNED = 2000  # lines that are aligned where some were put in or left out: the time grows with the square
@@ -74,7 +75,14 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
         audited=audited,
     )
     here = made.to_json()
-    wrong = [f"data: {name}" for name in sorted({*here, *data}) if not _alike(name, here, data)]
+    wrong = [
+        f"data: {line}"
+        for name in sorted({*here, *data})
+        if not _alike(name, here, data)
+        for line in (
+            _first(_values_apart(here[name], data[name], name)) if name in here and name in data else [name]
+        )
+    ]
     wrong = [*other, *wrong]
     wrong += _other_lines(text, made, data, path.suffix.lower() in (".html", ".htm"))
     found = [SAID[SCORE]] if measured is not None else []
@@ -112,13 +120,34 @@ def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:
     return name in here and name in there and same(here[name], there[name])
 
 
+def _first(places: list[str]) -> list[str]:
+    more = len(places) - _PLACES
+    return [*places[:_PLACES], *([f"and {more} more places of it"] if more > 0 else [])]
+
+
+def _values_apart(made: Any, said: Any, at: str) -> list[str]:
+    """Where plain data differ, and what stands in both places, where it is one value."""
+    if isinstance(made, list) and isinstance(said, list) and len(made) == len(said):
+        return [line for k, pair in enumerate(zip(made, said)) for line in _values_apart(*pair, f"{at}[{k}]")]
+    if isinstance(made, dict) and isinstance(said, dict) and made.keys() == said.keys():
+        return [line for key in made for line in _values_apart(made[key], said[key], f"{at}.{key}")]
+    if same(made, said):
+        return []
+    if isinstance(made, (list, dict)) or isinstance(said, (list, dict)):
+        return [at]
+    return [f"{at}: {lines_apart(str(said), str(made))}"]
+
+
 def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -> list[str]:
     """The first lines that are not those of the rebuilt report, its data apart, which are compared as data; and how many more there are."""
     anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
-    if text != anew and text.replace("\r\n", "\n") == anew:
+    as_lf = text.replace("\r\n", "\n").replace("\r", "\n")
+    as_lf = as_lf.rstrip("\n") + anew[len(anew.rstrip("\n")) :] if as_lf != text else text
+    if text != anew and as_lf == anew:
         return ["its line endings alone (CRLF, and the report has LF): a mail or an editor changed them"]
-    found = _other_places(text.split("\n"), anew.split("\n"))
-    told = [f"line {at}: {lines_apart(a, b)}" for at, a, b in found[:_LINES]]
+    found = _other_places(as_lf.split("\n"), anew.split("\n"))
+    told = ["its line endings (CRLF, and the report has LF), beside what follows"] if as_lf != text else []
+    told += [f"line {at}: {lines_apart(a, b)}" for at, a, b in found[:_LINES]]
     more = found[_LINES:]
     if more:
         listed = ", ".join(str(at) for at, _, _ in more[:_NUMBERS]) + (", ..." * (len(more) > _NUMBERS))

@@ -31,7 +31,7 @@ def notes_on(epsilon: float, delta: float, n: int, mu: float) -> tuple[str, ...]
     notes = []
     if delta * n >= 1:
         notes.append(
-            f"weak: δ = {exact(delta)} should be well below 1/n = {down(1 / n, 3)}; publishing a record whole with "
+            f"weak: δ = {exact(delta)} should be well below 1/n = {down(1 / n, 3)} (n = {n:,}); publishing a record whole with "
             "probability δ would satisfy it"
         )
     if epsilon > LARGE_EPSILON:
