@@ -346,3 +346,12 @@ def test_a_plan_that_the_ledger_has_charged_before_is_said(folder, capsys, asked
     assert "charged the same plan before (charge 1)" in said(capsys, *asked, "5")
     assert "charged the same plan before" not in said(capsys, *asked, "6")
     assert len([e for e in Ledger.open("L.db").entries() if e.cost]) >= 3
+
+
+def test_fewer_rows_than_declared_may_be_rows_that_were_dropped(folder, capsys):
+    """After dropna, --rows went through, and no word told that the number of rows with gaps is private."""
+    (folder / "S.yaml").write_text(SCHEMA.replace("rows: 40", "rows: 50"))
+    asked = ["ask", "t.csv", "mean(x)", "--schema", "S.yaml", "--epsilon", "5", "--rows"]
+    assert "private cells decide their number: keep the rows" in said(capsys, *asked, "40")
+    (folder / "S.yaml").write_text(SCHEMA.replace("rows: 40", "rows: 35"))
+    assert "keep the rows" not in said(capsys, *asked, "40")

@@ -76,8 +76,13 @@ def say_other_rows(schema: Schema, rows: int | None) -> None:
             if schema.unit is None and n_is_public(schema.adjacency)
             else ""
         )
+        dropped = (
+            ". If rows with gaps were dropped from the table, private cells decide their number: keep the rows, whose gaps a schema can fill"
+            if rows < schema.rows and n_is_public(schema.adjacency)
+            else ""
+        )
         say(
-            f"--rows {rows:,} is used in place of rows: {schema.rows:,}, which the schema declares{late}",
+            f"--rows {rows:,} is used in place of rows: {schema.rows:,}, which the schema declares{late}{dropped}",
             err=True,
         )
     n = schema.rows if rows is None else rows
