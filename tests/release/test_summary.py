@@ -56,6 +56,16 @@ def measured(counts, measures=("accuracy", "confusion"), by=None, domain=DOMAIN,
     return PrivateEvaluation(made, held, True)
 
 
+@pytest.mark.parametrize("count, left", [(12, ""), (13, " and 3 more")])
+def test_one_column_is_not_left_out_of_the_first_sentences(count, left):
+    """Of 11 columns ten were named."""
+    names = [f"c{k}" for k in range(count)]
+    plan = plan_of(Domain({name: Numeric(0, 1) for name in names}, classes=["no", "yes"], n=5000))
+    assert f"from {count} columns: {', '.join(names[: 10 if left else count])}{left}." in str(
+        Report.of(plan, private=True).summary
+    )
+
+
 def test_accuracy_that_is_the_commonest_class_is_said_to_be_worth_nothing():
     """The findings' table: 95.5 % survive, accuracy .956, recall of the dead .045."""
     made = measured({"accuracy": [3824, 176], "confusion": [[8, 172], [4, 3816]]})

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from prepriv.guarantees.several_rows import RowsOfOne
     from prepriv.release.report import Report  # which imports this
 
-_NAMED = 10  # columns, or classes, that are named
+_NAMED = 10  # classes, or columns where they are many, that are named
+_ALL_NAMED = 12  # columns at most, of which none is left out
 TITLES = (
     "What it predicts",
     "How good it is",
@@ -298,7 +299,7 @@ def _predicts(domain: Domain) -> Iterator[str]:
         yield f"It predicts {what} from rows of {domain.ball_features} numbers."
         return
     names = [str(name) for name in domain.columns]
-    yield f"It predicts {what} from {len(names):,} column{'s' if len(names) > 1 else ''}: {_listed(names)}."
+    yield f"It predicts {what} from {len(names):,} column{'s' if len(names) > 1 else ''}: {_listed(names, _ALL_NAMED if len(names) <= _ALL_NAMED else _NAMED)}."
     if domain.target is not None:
         yield "A target outside these bounds counts as the nearer bound."
 

@@ -251,6 +251,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (EDITED, "-k", "whatever_order"),
     ),
     Mutant(
+        "caps of several ledgers that allow every guess together are not asked about",
+        BELIEVED,
+        "commands/several.py",
+        'if right is None or percent(right) != "100%":',
+        "if right is None or True:",
+        ("tests/commands/test_several_ledgers.py", "-k", "added_up"),
+    ),
+    Mutant(
         "a draft in a ledger of another data set is not asked about",
         BELIEVED,
         "commands/charged.py",
