@@ -841,6 +841,7 @@ def test_verified_says_what_is_taken_on_trust_without_a_ledger(measured, capsys)
     assert run(line) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "not verified without a ledger: the name and the cap of the data set" in out
+    assert "that the weights are those that were released" in out
     assert "that nothing was drafted" in out and "who declared" not in out
     assert run([*line, "--ledger", str(measured / "L.db")]) == 0
     assert "without a ledger" not in capsys.readouterr().out
