@@ -213,6 +213,7 @@ CHEAP: dict[str, Callable[[str, Any, Any], Any]] = {
     "PrivateClassifier.decision_function": lambda kind, X, y: fitted(kind).decision_function(X),
     "PrivateClassifier.score": lambda kind, X, y: fitted(kind).score(X, LABELS),
     "PrivateRegressor.predict": lambda kind, X, y: fitted_regressor(kind).predict(X),
+    "PrivateRegressor.score": lambda kind, X, y: fitted_regressor(kind).score(X, ANSWERS),
     "PrivateRegressor.predict_interval": lambda kind, X, y: fitted_regressor(kind).predict_interval(
         X, 0.3, evaluation=measured_regressor(kind)
     ),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prepriv._callers import callers_level
 from prepriv.domain import Domain
-from prepriv.tables.encoding import count_rows, encode_targets, target_numbers
+from prepriv.tables.encoding import encode_targets, target_numbers
 
 
 def exact_score(
@@ -22,17 +22,18 @@ def exact_score(
 
     ValueError unless there are as many labels, and as many weights, as rows.
     """
-    n = count_rows(X, y, domain)
+    predicted, codes = predict(X), encode_targets(y, domain)
+    if len(predicted) != len(codes):
+        raise ValueError(f"X and y have different numbers of rows: {len(predicted):,} and {len(codes):,}")
     shares = None if weights is None else np.asarray(weights, dtype=np.float64)
-    if shares is not None and shares.shape != (n,):
+    if shares is not None and shares.shape != (len(codes),):
         raise ValueError("sample_weight must have one number for each row of X")
-    codes = encode_targets(y, domain)
     there = (codes >= 0) & (True if shares is None else shares != 0)
     if not there.any():
         kind = "a declared class as its label" if domain.target is None else "a number as its target"
         warnings.warn(f"score is NaN: no row has {kind}", UserWarning, stacklevel=callers_level())
         return math.nan
-    predicted = predict(X)[there]
+    predicted = predicted[there]
     of_these = None if shares is None else shares[there]
     if domain.target is None:
         return float(np.average(encode_targets(predicted, domain) == codes[there], weights=of_these))
