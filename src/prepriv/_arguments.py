@@ -23,6 +23,9 @@ OMITTED = MappingProxyType({"omitted": True})
 LEAST, LARGEST = 1e-30, 1e30  # of a length: its fourth power is then a float, and so is one over it
 
 
+_FEW = 12  # entries of a list or mapping that are shown: settings have few, and the labels of a table many
+
+
 class Frozen(dict[Any, Any]):
     """A copy of a mapping, and of those in it, that nobody changes: what a plan was made with stays what it says."""
 
@@ -46,10 +49,17 @@ def kind(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """What was got, for a sentence: short, on one line, whatever it is."""
+    """What was got, for a sentence: short, on one line, whatever it is. Of what can hold the cells of a table, its type alone."""
     if isinstance(value, type):
         return kind(value)
     try:
+        if not isinstance(value, str | bytes | np.generic) and (
+            hasattr(value, "__array__")
+            or hasattr(value, "__dataframe__")
+            or hasattr(value, "__arrow_c_stream__")
+            or (hasattr(value, "__len__") and len(value) > _FEW)
+        ):
+            return f"a value of type {type(value).__name__}"
         text = " ".join(repr(value).split())
     except Exception:  # an integer of 5000 digits, for one
         return f"a value of type {type(value).__name__}"

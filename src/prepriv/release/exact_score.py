@@ -25,7 +25,10 @@ def exact_score(
     predicted, codes = predict(X), encode_targets(y, domain)
     if len(predicted) != len(codes):
         raise ValueError(f"X and y have different numbers of rows: {len(predicted):,} and {len(codes):,}")
-    shares = None if weights is None else np.asarray(weights, dtype=np.float64)
+    try:
+        shares = None if weights is None else np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):  # whose message would hold a cell
+        shares = np.empty(0)
     if shares is not None and shares.shape != (len(codes),):
         raise ValueError("sample_weight must have one number for each row of X")
     there = (codes >= 0) & (True if shares is None else shares != 0)

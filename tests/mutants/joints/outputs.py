@@ -10,6 +10,23 @@ ORDER = "tests/release/test_order_of_classes.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a refusal shows the first cells of a column that was handed in as a setting",
+        "a newcomer's: evaluate(X, y, y) printed wages",
+        "_arguments.py",
+        """            hasattr(value, "__array__")
+            or hasattr""",
+        """            hasattr""",
+        ("tests/trust/test_columns_as_options.py",),
+    ),
+    Mutant(
+        "groups in which a model only guesses are not named",
+        "an analyst's: the advice named the group for which the model is best",
+        "release/quality.py",
+        "if s.value is not None and s.floor <= chance",
+        "if s.value is not None and s.value <= 0",
+        ("tests/release/test_summary.py", "-k", "only_guesses"),
+    ),
+    Mutant(
         "numbers outside their declared bounds are cut without a word",
         "a newcomer's: 200 of 200 heights in cm where the schema declares metres",
         "commands/released.py",
