@@ -110,6 +110,14 @@ def test_a_hinge_loss_has_no_probabilities_that_class_weights_could_weigh(estima
     assert not any("is not calibrated" in said for said in taken.says)
 
 
+@pytest.mark.parametrize("estimator", [LinearSVC, SGDClassifier])
+def test_a_hinge_loss_of_three_classes_is_refused_before_a_fit(estimator):
+    three = Domain(dict(DOMAIN.columns), ["a", "b", "c"], n=DOMAIN.n)
+    with pytest.raises(ValueError, match="declares 3: take LogisticRegression"):
+        prepriv.private(_scaled(estimator()), three)
+    assert reading(_scaled(LogisticRegression()), three).says
+
+
 def test_without_n_it_says_that_n_decides():
     pipeline = make_pipeline(transformers(), LogisticRegression())
     open_domain = DOMAIN.with_n(None)

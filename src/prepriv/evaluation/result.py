@@ -83,6 +83,8 @@ class PrivateEvaluation:
         return self.all_rows.figures
 
     def __getitem__(self, name: str) -> Figure:
+        if name not in self.figures:
+            raise KeyError(f"{name!r} is not a figure of it: {', '.join(self.figures)}")
         return self.figures[name]
 
     @property

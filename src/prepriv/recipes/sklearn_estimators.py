@@ -112,6 +112,11 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
     class_weight = params.pop("class_weight", None)
     loss, says = _loss_of(name, params)
     if isinstance(loss, MarginLoss):
+        if len(domain.classes) > 2:
+            raise ValueError(
+                f"{name} separates two classes here, and the domain declares {len(domain.classes)}: take LogisticRegression, which learns all "
+                "of them together"
+            )
         if class_weight is not None:
             raise ValueError(
                 f"{name}(class_weight={class_weight!r}): class weights weigh predicted probabilities, and those of a hinge loss are not "
