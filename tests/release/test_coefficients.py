@@ -337,3 +337,53 @@ def test_weights_of_a_regression_say_how_they_become_units_of_the_target():
     moved = np.diff(reg.predict([[0.2, 0.5], [0.7, 0.5]]))[0]
     assert abs(27.5 * reg.coef_[0, 0] * 0.5 - moved) < 1e-6 and "27.5" in reg.coefficients_.unit
     assert reg.coefficients_.unit in str(reg.coefficients_)
+
+
+_GROUPS = ("b", "a", "c")
+_RARE = [0.55, 0.2, 0.1, 0.1, 0.05]
+
+
+@pytest.mark.parametrize("filled", ["most_frequent", "constant", "indicator", None])
+@pytest.mark.parametrize(
+    "encoder",
+    [{"handle_unknown": "ignore"}, {"drop": "first"}, {"min_frequency": 0.15}, {"drop": ["c"]}],
+    ids=lambda given: next(iter(given)),
+)
+def test_a_feature_that_is_named_as_a_category_is_that_category(filled, encoder):
+    """A finding: after an imputer "grp (2)" was the category "1", and numbers looked like categories. Each feature is asked."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import MissingIndicator, SimpleImputer
+    from sklearn.pipeline import FeatureUnion, make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    from prepriv.preprocessing import Fitted
+    from prepriv.preprocessing.compiled import ALWAYS_ZERO
+
+    imputer = None if filled is None else SimpleImputer(strategy="most_frequent")
+    if filled == "constant":
+        imputer = SimpleImputer(strategy="constant", fill_value="gap")
+    one_hot = OneHotEncoder(
+        handle_unknown="ignore", **{k: v for k, v in encoder.items() if k != "handle_unknown"}
+    )
+    coded = one_hot if imputer is None else make_pipeline(imputer, one_hot)
+    if filled == "indicator":
+        coded = FeatureUnion([("codes", coded), ("gaps", MissingIndicator(features="all"))])
+    domain = Domain({"x": Numeric(0, 9, "impute"), "grp": Categorical(_GROUPS)}, [0, 1])
+    numbers = SimpleImputer(add_indicator=True)
+    step = Fitted.of(ColumnTransformer([("n", numbers, ["x"]), ("c", coded, ["grp"])]), domain)
+    rows = np.hstack(
+        [np.append(RNG.random(1900), [np.nan] * 100)[:, None], np.eye(5)[RNG.choice(5, 2000, p=_RARE)]]
+    )
+    made = step.fit_drawn(rows, np.arange(2000) % 2)
+    of = dict(zip([*_GROUPS, "other", "missing"], made.transform(np.hstack([np.zeros((5, 1)), np.eye(5)]))))
+    names = made.names()
+    assert names is not None and names[0] == "x" and not any("(" in n for n in names if "grp" in n)
+    for j, name in enumerate(names):
+        if name.startswith(ALWAYS_ZERO):
+            assert {row[j] for row in of.values()} == {0.0}
+        elif name.startswith("grp="):
+            said = name[4:].split(" or ")
+            inside = {row[j] for value, row in of.items() if value in said}
+            outside = {row[j] for value, row in of.items() if value not in (*said, "missing")}
+            assert len(inside) == 1 and inside.isdisjoint(outside) and min(inside) > max(outside)
+    assert ("grp=a" in names) == (encoder != {"drop": "first"}) and names[1] == "x is missing"

@@ -63,23 +63,30 @@ class CompiledMap(StoredMap):
     def names(self) -> tuple[str, ...] | None:
         """The column, or the category or bin of a column, that each feature is of; None where one is of several columns.
 
-        Features that would have the same name, such as splines of one column, have numbers, too. One that no operation makes is
-        "(always 0)", with a number.
+        Features that would have the same name, such as splines of one column, have numbers, too; of a column of categories these do not
+        look like one. A feature that no operation makes, or that stands for no value, is "(always 0)", with a number.
         """
-        ends = [[str(c) for c in kind.get("categories", ())] for kind in self._kinds]
-        found = _named(
-            self._ops, [(str(k["name"]), (*end, "other", "missing")) for k, end in zip(self._kinds, ends)]
-        )
+        ends = [
+            (*map(str, k["categories"]), "other", "missing") if "categories" in k else () for k in self._kinds
+        ]
+        first = [_Named.of(str(k["name"]), end) for k, end in zip(self._kinds, ends)]
+        found = _named(self._ops, first)
         if found is None:
             return None
-        made = [name for name, _ in found[: self.features]]
+        made = [column.in_full for column in found[: self.features]]
+        made += [ALWAYS_ZERO] * (self.features - len(made))
+        coded = {str(kind["name"]) for kind in self._kinds if kind["type"] != "numeric"}
         often, seen, apart = Counter(made), Counter[str](), list[str]()
         for name in made:
             seen[name] += 1
-            apart.append(f"{name} ({seen[name]})" if often[name] > 1 else name)
-        more = range(1, self.features - len(made) + 1)
-        names = (*apart, *(f"{ALWAYS_ZERO} {i}" for i in more))
-        return names if len(set(names)) == len(names) else None
+            if name == ALWAYS_ZERO:
+                apart.append(f"{name} {seen[name]}")
+            elif often[name] == 1:
+                apart.append(name)
+            else:
+                more = f"feature {seen[name]} of {often[name]}" if name in coded else str(seen[name])
+                apart.append(f"{name} ({more})")
+        return tuple(apart) if len(set(apart)) == len(apart) else None
 
     def transform(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):
@@ -92,10 +99,42 @@ class CompiledMap(StoredMap):
 
 _EACH = frozenset(["affine", "chained", "clip", "fill", "function", "interp", "more", "power"])
 """Operations that make one column of each."""
-_Named = list[tuple[str, tuple[str, ...]]]  # a column and, of one that was not encoded yet, its values
+_MOST_LISTED = 3  # values that the name of a feature of several has
 
 
-def _named(ops: Sequence[Op], columns: _Named) -> _Named | None:
+@dataclass(frozen=True)
+class _Named:
+    """What a column is of. values: those that a cell of it may have, each the number `codes` now; (): numbers."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    codes: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, values: tuple[str, ...]) -> _Named:
+        return cls(name, values, tuple(map(float, range(len(values)))))
+
+    def after_table(self, table: Floats) -> _Named:
+        """The same after `_table`. Missing cells that were filled before it are cells of the value that they were filled by."""
+        values, codes = self.values, self.codes
+        if values and values[-1] == "missing" and codes[-1] in codes[:-1]:
+            values, codes = values[:-1], codes[:-1]
+        at = np.clip(np.nan_to_num(np.array(codes), nan=len(table) - 1.0), 0, len(table) - 1)
+        return _Named(self.name, values, tuple(table[at.astype(np.intp)].tolist()))
+
+    @property
+    def in_full(self) -> str:
+        """Its name, with the values for which it is 1, of one that is 0 for all others."""
+        if len(set(self.codes)) == 1:
+            return ALWAYS_ZERO  # a number that is the same in all rows: its mean is taken from it
+        if not self.values or set(self.codes) != {0.0, 1.0}:
+            return self.name
+        there = [value for value, one in zip(self.values, self.codes) if one == 1.0]
+        few = len(there) <= _MOST_LISTED
+        return f"{self.name}={' or '.join(there) if few else f'one of {len(there)} values'}"
+
+
+def _named(ops: Sequence[Op], columns: list[_Named]) -> list[_Named] | None:
     """What the columns are of after these operations; None after one that mixes them, or that is not known here to keep them apart."""
     for op in ops:
         if op["do"] == "beside":
@@ -106,27 +145,23 @@ def _named(ops: Sequence[Op], columns: _Named) -> _Named | None:
         elif op["do"] == "take":
             columns = [columns[i] for i in op["of"]]
         elif op["do"] == "table":
-            columns = [_of_value(columns[j], np.asarray(v)) for j, v in zip(op["of"], op["values"])]
+            columns = [columns[j].after_table(np.asarray(v)) for j, v in zip(op["of"], op["values"])]
         elif op["do"] == "polynomial":
-            columns = [(columns[i][0], ()) for i in op["of"]]
+            columns = [_Named(columns[i].in_full) for i in op["of"]]
         elif op["do"] == "cut":
             ends = [len(edges) + 1 for edges in op["edges"]]
-            columns = [(name, _bins(end)) for (name, _), end in zip(columns, ends)]
+            columns = [_Named.of(column.in_full, _bins(end)) for column, end in zip(columns, ends)]
         elif op["do"] == "gaps":
-            columns = [(f"{name} is missing", ()) for name, _ in columns]
-        elif op["do"] not in _EACH:
+            columns = [_Named(f"{column.in_full} is missing") for column in columns]
+        elif op["do"] in _EACH:
+            columns = [_Named(column.in_full) for column in columns]
+        else:
             return None
     return columns
 
 
 def _bins(count: int) -> tuple[str, ...]:
     return tuple(f"bin {i + 1} of {count}" for i in range(count))
-
-
-def _of_value(column: tuple[str, tuple[str, ...]], values: Floats) -> tuple[str, tuple[str, ...]]:
-    name, of = column
-    alone = sorted(values.tolist()) == [0.0] * (len(values) - 1) + [1.0] and len(values) == len(of)
-    return (f"{name}={of[int(values.argmax())]}" if alone else name), ()
 
 
 def compiled_columns(x: Floats, kinds: Sequence[Mapping[str, Any]]) -> RawColumns:
