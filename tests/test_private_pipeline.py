@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
+from sklearn.covariance import EllipticEnvelope
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, f_classif
@@ -116,6 +118,13 @@ def test_a_hinge_loss_of_three_classes_is_refused_before_a_fit(estimator):
     with pytest.raises(ValueError, match="declares 3: take LogisticRegression"):
         prepriv.private(_scaled(estimator()), three)
     assert reading(_scaled(LogisticRegression()), three).says
+
+
+@pytest.mark.parametrize("estimator", [KMeans(2), EllipticEnvelope()])
+def test_what_learns_no_label_is_not_sent_to_a_classifier(estimator):
+    with pytest.raises(ValueError, match="does not learn a label") as refused:
+        prepriv.private(_scaled(estimator), DOMAIN)
+    assert "PrivateClassifier" not in str(refused.value)
 
 
 def test_without_n_it_says_that_n_decides():

@@ -165,6 +165,6 @@ def test_with_more_than_two_classes_the_hint_for_a_kernel_is_true():
     """LinearSVC is for two classes: the hint names LogisticRegression for more."""
     three = prepriv.Domain.box(0, 1, features=3, classes=[0, 1, 2], n=5000)
     start = StandardScaler(), NAMES["RBFSampler"](gamma="scale", n_components=20)
-    with pytest.raises(ValueError, match="n_classes"):
+    with pytest.raises(ValueError, match="separates two classes"):
         private(make_pipeline(*start, NAMES["LinearSVC"]()), three).plan()
     assert private(make_pipeline(*start, NAMES["LogisticRegression"]()), three).plan().n == 5000

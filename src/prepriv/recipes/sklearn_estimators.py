@@ -104,6 +104,11 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
     name = type(last).__name__
     numbers = domain.target is not None
     open_here = REGRESSORS if numbers else CLASSIFIERS
+    if _learns_no_label(last):
+        raise ValueError(
+            f"{name} does not learn a label, and prepriv has no private form of it. A pipeline here ends in an estimator of a label or a target; "
+            "`prepriv.describe` and `prepriv.sketch` describe a table without one"
+        )
     if name not in open_here:
         raise ValueError(_refusal(name, domain, open_here, CLASSIFIERS if numbers else REGRESSORS))
     class_path(type(last))  # that class exactly
@@ -152,6 +157,12 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
     if without_effect:
         says += (no_effect(name, without_effect),)
     return loss, class_weight, says
+
+
+def _learns_no_label(last: Any) -> bool:
+    from sklearn.base import ClusterMixin, DensityMixin, OutlierMixin
+
+    return isinstance(last, ClusterMixin | DensityMixin | OutlierMixin)
 
 
 def _refusal(name: str, domain: Domain, open_here: tuple[str, ...], other: tuple[str, ...]) -> str:
