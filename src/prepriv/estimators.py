@@ -499,8 +499,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         weight is in the units of the target.
 
         Shape (1, d) for two classes and for a target, otherwise (classes, d) in the order of classes_.
-        `coefficients_` says which rows are meant: raw rows if every step is affine, otherwise the rows after the
-        steps named there. AttributeError if no weight belongs to one column alone.
+        `coefficients_` says which rows are meant: raw rows if every step is affine column by column, otherwise the rows
+        after the steps named there. Where steps cut rows or cells at bounds, weights are for those that they leave as they are. AttributeError if no weight belongs to one column alone.
         """
         return np.asarray(self._outputs(self._coefficients().weights).T)
 
@@ -518,7 +518,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         the same number in every row. A score contains its weight times that number, in addition to the bias.
         names: None where a feature is not of one column, as after PCA; `unnamed` says why.
         noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
-        learner has no law for it. Printed, those that stand out of twice their noise come first.
+        learner has no law for it. What scales or a sketch learned has other noise: `learned` names them where weights
+        are in units that they learned. `cut` names the steps that cut rows or cells at bounds. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.
         """
         found = self._coefficients()

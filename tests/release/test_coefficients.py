@@ -387,3 +387,38 @@ def test_a_feature_that_is_named_as_a_category_is_that_category(filled, encoder)
             outside = {row[j] for value, row in of.items() if value not in (*said, "missing")}
             assert len(inside) == 1 and inside.isdisjoint(outside) and min(inside) > max(outside)
     assert ("grp=a" in names) == (encoder != {"drop": "first"}) and names[1] == "x is missing"
+
+
+@pytest.mark.parametrize("way", ["budget", "sketch"])
+def test_weights_are_in_raw_units_or_in_those_of_the_pipeline_itself(way):
+    """Findings: the unit of a sketch was not printed, so that 1.88 stood for .28; and a noisy scale moved weights more than their noise."""
+    import pandas as pd
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    rng, n = np.random.default_rng(0), 4000
+    columns = {"x": Numeric(-50, 100), "z": Numeric(0, 10), "c": Categorical(list("uv"))}
+    table = pd.DataFrame(
+        {"x": rng.normal(30, 9, n), "z": rng.uniform(0, 10, n), "c": rng.choice(list("uv"), n)}
+    )
+    numbers = ("n", StandardScaler(), ["x", "z"])
+    parts = ColumnTransformer([numbers, ("c", OneHotEncoder(handle_unknown="ignore"), ["c"])])
+    domain = Domain(columns, target=Numeric(-100, 300), n=n)
+    made = prepriv.private(make_pipeline(parts, Ridge()), domain, epsilon=8.0, way=way).set_params(threads=1)
+    found = made.fit(table, 2 * table["x"] + 9 * (table["c"] == "u")).coefficients_
+    rows = np.column_stack([table["x"], table["z"], table["c"] == "u", table["c"] == "v"])
+    if way == "budget":
+        assert found.after == () and "rows: raw, where" in str(found) and "another fit" not in str(found)
+    else:
+        (map_,) = made.model_.maps[:1]
+        scaled = map_._ops[0]["parts"][0][-1]
+        rows[:, :2] = (rows[:, :2] - scaled["minus"]) * scaled["times"]
+        assert found.after == ("Fitted (StandardScaler, OneHotEncoder)",) and found.learned == ("Fitted",)
+        assert "where Fitted and ClipNorm do not cut them" in str(found) and "Not in the noise" in str(found)
+    at = [found.names.index(name) for name in ("x", "z", "c=u", "c=v")]
+    far = np.abs(rows @ found.weights[at, 0] + found.bias[0] - made.model_.scores(table)[:, 0])
+    assert np.mean(far < 1e-9) > 0.9  # the others are cut
+    unit = 1 if way == "budget" else 1 / scaled["times"][0]
+    assert 200 * found.weights[at[0], 0] == pytest.approx(2 * unit, rel=0.15)

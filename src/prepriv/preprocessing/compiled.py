@@ -88,6 +88,15 @@ class CompiledMap(StoredMap):
                 apart.append(f"{name} ({more})")
         return tuple(apart) if len(set(apart)) == len(apart) else None
 
+    def last_affine(self) -> tuple[Floats, Floats] | None:
+        """(minus, times), (features,) each, of (x - minus) * times, which bounds what the pipeline itself makes; None where that is not
+        the last operation."""
+        last = self._ops[-1] if self._ops else {}
+        if last.get("do") != "affine" or any(last["plus"]) or len(last["minus"]) > self.features:
+            return None
+        more = self.features - len(last["minus"])
+        return np.append(last["minus"], np.zeros(more)), np.append(last["times"], np.ones(more))
+
     def transform(self, x: Floats) -> Floats:
         with np.errstate(all="ignore"):
             made = run_compiled(self._ops, compiled_columns(x, self._kinds))

@@ -12,15 +12,16 @@ from prepriv._arrays import Floats
 from prepriv.columns import Text
 from prepriv.integrations.linear import raw_units
 from prepriv.plans.shrink import mean_noise, share_kept
-from prepriv.preprocessing.base import ReleasedMap
+from prepriv.preprocessing.base import Identity, ReleasedMap
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.compiled import ALWAYS_ZERO, CompiledMap
+from prepriv.preprocessing.encode import ClipMap
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
-from prepriv.preprocessing.normalize import Multiply
+from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.preprocessing.scale import StandardScaler
@@ -38,10 +39,12 @@ STANDS_OUT = 2.0
 NOT_WITH_ZERO = "Features are not centred by a released mean, so the cells of one column share the intercept: compare them with each other, not with 0."
 """What is said where a weight that is far from 0 need not be an effect."""
 MOST_NOISE = (
-    "The noise is that of a category that no record has, and the most as a rule: a weight of a column that varies has less, of numbers often a "
-    "third. So an effect can stand here, too"
+    "The noise is that of training for a category that no record has. As a rule it moves a weight of a column that varies less, one of numbers often "
+    "far less. So an effect can stand here, too"
 )
 """How to read weights within twice their noise."""
+MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
+"""What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
@@ -75,12 +78,14 @@ class Coefficients:
     same number in every row, which scores have beside the bias; None where the features have none, and `unnamed` says why.
 
     after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
-    bounds, a category as 0 or 1. Steps are named where one of them is not affine.
+    bounds, a category as 0 or 1. Steps are named from the first on to the last that is not affine, column by column; of a pipeline of
+    scikit-learn, its own outputs are meant. cut: the steps that cut cells or rows at bounds: weights are those of rows that they leave as they are.
+    learned: the steps among `after` that learned from private rows, so that another fit has other units.
 
     noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
     the learner has no law for it. It is the noise of training and that of the released mean, by which a column or category that is never
-    there gets a share of the intercept. Such a one has at most about that much, and in others the records hold against it, so that
-    they have less as a rule. Neither other noise of pre-processing nor errors by sampling are in it.
+    there gets a share of the intercept. Such a one has about that much, and in others the records hold against it, so that
+    they have less of it as a rule. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
 
     unit: of a target, what turns weights and bias into its units, in a sentence.
 
@@ -100,6 +105,8 @@ class Coefficients:
     unit: str = ""
     kept: float = 1.0
     centred: bool = True
+    cut: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -139,7 +146,8 @@ class Coefficients:
             [self.unnamed] * (not self.names)
             + [self.unit] * bool(self.unit)
             + _kept_in_words(self.kept)
-            + [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}"]
+            + [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}"]
+            + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
         )
         if self.kept == 0.0:
             return "\n".join(lines)
@@ -156,6 +164,14 @@ class Coefficients:
         return "\n".join(lines)
 
 
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _uncut(cut: Sequence[str]) -> str:
+    return f", where {_listed(cut)} {'does' if len(cut) == 1 else 'do'} not cut them" if cut else ""
+
+
 def _kept_in_words(kept: float) -> list[str]:
     if kept == 0.0:
         return [
@@ -164,7 +180,7 @@ def _kept_in_words(kept: float) -> list[str]:
         ]
     if kept < 0.995:  # 1 in two digits
         return [
-            f"All slopes were multiplied by {kept:.2g}, because a part of them was noise. Their noise below is multiplied, too."
+            f"All slopes were multiplied by {kept:.2g}, because a part of them, or all, was noise. Their noise below is multiplied, too."
         ]
     return []
 
@@ -267,6 +283,45 @@ def _folded(maps: Sequence[ReleasedMap], left: int, noise: Floats) -> Floats:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _ByColumn:
+    """weights: (d + 1, K), before maps that treat each column by itself. times: (d,), what each was multiplied by. maps: those that are left.
+    cut: those that cut cells or rows, which are taken for rows that they leave as they are."""
+
+    weights: Floats
+    times: Floats
+    maps: tuple[ReleasedMap, ...]
+    cut: tuple[ReleasedMap, ...]
+
+
+def _by_column(maps: Sequence[ReleasedMap], weights: Floats) -> _ByColumn:
+    """The weights after the last maps are folded into them that are affine in each column, up to their cuts; of a compiled pipeline
+    its last operation, which only bounds what the pipeline makes."""
+    left, cut, times = list(maps), list[ReleasedMap](), np.ones(len(weights) - 1)
+    while left:
+        last, minus, factor = left[-1], np.zeros_like(times), np.ones_like(times)
+        if isinstance(last, ScaleReleased) and len(last.affine.factor) == len(times):
+            minus, factor = last.affine.offset, last.affine.factor
+        elif isinstance(last, Multiply):
+            factor = factor * last.factor
+        elif isinstance(last, Subtract):
+            minus = last.offset
+        elif isinstance(last, CompiledMap) and (bounding := last.last_affine()) is not None:
+            minus, factor = bounding
+        elif not (isinstance(last, ScaleRows) and last.factor == last.floor) and not isinstance(
+            last, ClipMap | Identity
+        ):
+            break
+        body = factor[:, None] * weights[:-1]
+        weights, times = np.vstack([body, weights[-1:] - minus @ body]), times * factor
+        if not isinstance(last, Multiply | Subtract | Identity):
+            cut.insert(0, last)
+        if isinstance(last, CompiledMap):
+            break
+        left.pop()
+    return _ByColumn(weights, times, tuple(left), tuple(cut))
+
+
 def coefficients(model: Model) -> Coefficients:
     """Those of a model. Raises ValueError where rows get features of their own (random, wavelets, a network): no weight is a column's."""
     from prepriv.preprocessing.encoder import Encoded
@@ -277,39 +332,54 @@ def coefficients(model: Model) -> Coefficients:
         )
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
-    left = flat.maps
     single = noise_by_feature(model)
-    noise = None if single is None else _folded(kept, len(left), single)
-    kept_of_slopes = share_kept(model.declared, model.maps, model.weights)
-    texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
-    if left:
-        last = max(i for i, m in enumerate(model.maps) if m is left[-1])
-        after = tuple(s.step.name for s in model.declared.steps[: last + 1])
-        spaces = [*(s.before for s in model.declared.steps), model.declared.space]
-        found = Coefficients(flat.weights[:-1], flat.weights[-1], _names(spaces[: last + 2], left), after)
-        found = replace(found, unnamed="" if found.names else _unnamed(left))
-        return replace(
-            found,
-            classes=_scored(model),
-            noise=noise,
-            unit=_unit(model),
-            kept=kept_of_slopes,
-            centred=rows_are_centred(model.declared, model.maps),
-        )
-    weights, bias = raw_units(flat.weights, flat.domain)
-    if noise is not None:
-        noise = raw_units(np.append(noise, 0.0)[:, None], flat.domain)[0][:, 0]
-    return Coefficients(
-        weights,
-        bias,
-        model.domain.space.names or None,
-        tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
+    noise = None if single is None else _folded(kept, len(flat.maps), single)
+    folded = _by_column(flat.maps, flat.weights)
+    noise = None if noise is None else np.abs(folded.times) * noise
+    left, weights = folded.maps, folded.weights
+    found = Coefficients(
+        weights[:-1],
+        weights[-1],
+        None,
+        (),
         _scored(model),
         noise,
-        "" if model.domain.space.names else _unnamed(()),
-        _unit(model),
-        kept_of_slopes,
-        rows_are_centred(model.declared, model.maps),
+        unit=_unit(model),
+        kept=share_kept(model.declared, model.maps, model.weights),
+        centred=rows_are_centred(model.declared, model.maps),
+        cut=tuple(
+            s.step.name for s, m in zip(model.declared.steps, model.maps) if any(m is c for c in folded.cut)
+        ),
+    )
+    if left:
+        last = max(i for i, m in enumerate(model.maps) if m is left[-1])
+        before = model.declared.steps[: last + 1]
+        spaces = [*(s.before for s in model.declared.steps), model.declared.space]
+        names = _names(spaces[: last + 2], left)
+        return replace(
+            found,
+            names=names,
+            after=tuple(s.step.in_full for s in before),
+            unnamed="" if names else _unnamed(left),
+            learned=tuple(
+                s.step.name
+                for s, m in zip(before, model.maps)
+                if s.step.way not in ("free", "public")
+                and not isinstance(m, FillReleased | CountedClasses | Subtract)
+            ),
+        )
+    weights, bias = raw_units(weights, model.domain)
+    if noise is not None:
+        noise = raw_units(np.append(noise, 0.0)[:, None], model.domain)[0][:, 0]
+    texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
+    return replace(
+        found,
+        weights=weights,
+        bias=bias,
+        noise=noise,
+        names=model.domain.space.names or None,
+        after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
+        unnamed="" if model.domain.space.names else _unnamed(()),
     )
 
 

@@ -351,7 +351,7 @@ def _noise_of_weights(noise: Floats | None, count: int, compared: bool = True) -
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
         "The weight of a column or category that no record has is noise alone, "
-        f"{f'about ±{most}' if least == most else f'from about ±{least} to ±{most}'}. Others have about as much or less. "
+        f"{f'about ±{most}' if least == most else f'from about ±{least} to ±{most}'}. As a rule it moves others less. What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
         "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )
