@@ -320,6 +320,7 @@ def _features_of(selector):
 def test_columns_that_a_released_selection_keeps_are_named():
     from sklearn.decomposition import PCA
     from sklearn.feature_selection import SelectKBest
+    from sklearn.preprocessing import PolynomialFeatures
 
     found = _features_of(SelectKBest(k=2))
     assert found.names is not None and len(found.names) == len(found.weights) and found.unnamed == ""
@@ -327,6 +328,8 @@ def test_columns_that_a_released_selection_keeps_are_named():
     assert found.names[0] == "a" and np.argmax(np.abs(found.weights[:2, 0])) == 0
     mixed = _features_of(PCA(2))
     assert mixed.names is None and "no names" in mixed.unnamed and "no names" in str(mixed)
+    products = _features_of(PolynomialFeatures(2))
+    assert products.names is None and "no names: PolynomialFeatures makes" in products.unnamed
 
 
 def test_weights_of_a_regression_say_how_they_become_units_of_the_target():

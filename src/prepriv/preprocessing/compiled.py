@@ -88,6 +88,10 @@ class CompiledMap(StoredMap):
                 apart.append(f"{name} ({more})")
         return tuple(apart) if len(set(apart)) == len(apart) else None
 
+    def mixes(self) -> str:
+        """What makes features of several columns first, in words; "" where nothing does."""
+        return _mixes(self._ops)
+
     def last_affine(self) -> tuple[Floats, Floats] | None:
         """(minus, times), (features,) each, of (x - minus) * times, which bounds what the pipeline itself makes; None where that is not
         the last operation."""
@@ -167,6 +171,25 @@ def _named(ops: Sequence[Op], columns: list[_Named]) -> list[_Named] | None:
         else:
             return None
     return columns
+
+
+_MIXING = {
+    "distances": "a transformer that measures distances from centres",
+    "matrix": "a transformer that projects rows, such as PCA,",
+    "nearest": "KNNImputer",
+    "nonnegative": "NMF",
+    "products": "PolynomialFeatures",
+    "unit": "Normalizer",
+}
+"""Operations on several columns, and what makes them."""
+
+
+def _mixes(ops: Sequence[Op]) -> str:
+    for op in ops:
+        found = next(filter(None, map(_mixes, op.get("parts", ()))), _MIXING.get(op["do"], ""))
+        if found:
+            return found
+    return ""
 
 
 def _bins(count: int) -> tuple[str, ...]:

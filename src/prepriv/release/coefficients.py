@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 STANDS_OUT = 2.0
 """Standard deviations of its noise from which on a weight is not taken for noise."""
-NOT_WITH_ZERO = "Features are not centred by a released mean, so the cells of one column share the intercept: compare them with each other, not with 0."
+NOT_WITH_ZERO = "Features are not centred by a released mean, or it was drawn to 0 because it was no larger than its noise. So the cells of one column share the intercept: compare them with each other, not with 0."
 """What is said where a weight that is far from 0 need not be an effect."""
 MOST_NOISE = (
     "The noise is that of training for a category that no record has. As a rule it moves a weight of a column that varies less, one of numbers often "
@@ -420,7 +420,13 @@ def _apart(released: ReleasedMap) -> bool:
 
 def _unnamed(maps: Sequence[ReleasedMap]) -> str:
     """Why features after these maps have no names."""
+    if maps and isinstance(maps[0], CompiledMap):
+        if mixes := maps[0].mixes():
+            return f"features have no names: {mixes} makes them of several columns"
+        maps = maps[1:]
     mixing = next((m for m in maps if not _apart(m)), None)
     if mixing is None:
-        return "features have no names: the domain does not name its columns"
+        return (
+            "features have no names: the domain does not name its columns, or two of them would have the same"
+        )
     return f"features have no names: the released map {str(write_map(mixing)['map'])!r} makes several features of one column, or mixes columns"

@@ -37,6 +37,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_coefficients.py", "-k", "no_record_has or in_their_units"),
     ),
     Mutant(
+        "the noise of a weight stays in the unit of a released scale, which the weight left",
+        "our own: noise of training shown as effects of columns",
+        "release/coefficients.py",
+        "times * factor",
+        "times",
+        ("tests/release/test_coefficients.py", "-k", "printed_and_numbers"),
+    ),
+    Mutant(
+        "a released mean or the middle of a scale is left out of the intercept of raw rows",
+        "our own: scores that no row has",
+        "release/coefficients.py",
+        "weights[-1:] - minus @ body",
+        "weights[-1:]",
+        ("tests/release/test_coefficients.py", "-k", "pipeline_itself"),
+    ),
+    Mutant(
         "the noise of a weight leaves out the share of the intercept that a released mean gives it",
         "our own: noise of pre-processing shown as effects of columns",
         "release/coefficients.py",
