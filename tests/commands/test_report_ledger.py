@@ -511,6 +511,28 @@ def test_a_named_file_is_judged_as_in_a_folder(measured, tmp_path, capsys):
         assert "0.csv: file is not a database" in capsys.readouterr().out
 
 
+def test_a_file_may_be_named_twice_or_beside_its_folder(measured, tmp_path, capsys, monkeypatch):
+    """ "holds no file with a receipt" was said of a good page, and nothing was judged."""
+    given = tmp_path / "given"
+    shutil.copytree(measured / "m", given / "m")
+    shutil.copy(measured / "page.html", given / "page.html")
+    ledger, page = str(measured / "L.db"), str(given / "page.html")
+    monkeypatch.chdir(given)
+    model = str(next((given / "m").glob("*.json")))
+    alone = run(["ledger", "verify", ledger, str(given)])
+    once = capsys.readouterr().out.count("page.html: ")
+    for places in (
+        [given, page],
+        [page, given, page],
+        [given, given],
+        [given, given / "m", model],
+        [".", "page.html"],
+    ):
+        assert run(["ledger", "verify", ledger, *map(str, places)]) == alone != 5
+        said = capsys.readouterr().out
+        assert "no file with a receipt" not in said and said.count("page.html: ") == once
+
+
 def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
     receipt = prepriv.Model.load(measured / "m").receipt
     kept = {key: receipt[key] for key in ("plan_uid", "sequence", "head")}

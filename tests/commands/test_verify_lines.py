@@ -54,7 +54,7 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         assert run(["ledger", "verify", str(ledger), str(copy)]) == (0 if noted else 8)
         said = capsys.readouterr().out
         assert said.endswith(
-            "exit code 0: nothing wrong was found, and nothing is asked\n"
+            "exit code 0: nothing wrong was found in these files\n"
             if noted
             else "exit code 8: not decided, or a question is open\n"
         )

@@ -147,9 +147,9 @@ def test_an_undeclared_label_is_in_no_cell_of_any_group():
 
 
 def test_a_difference_is_as_wide_as_both_and_keeps_long_halves():
-    one, two = Figure("a", 0.9, 0.8, 0.92, 0.01, 0.02), Figure("a", 0.5, 0.45, 0.6, 0.03, 0.02)
+    one, two = Figure("a", 0.9, 0.8, 0.92, 0.005, 0.02), Figure("a", 0.5, 0.45, 0.6, 0.02, 0.02)
     made = difference("d", one, two)
-    assert made.value == pytest.approx(0.4) and made.noise == pytest.approx(math.hypot(0.01, 0.03))
+    assert made.value == pytest.approx(0.4) and made.noise == pytest.approx(math.hypot(0.005, 0.02))
     assert made.low == pytest.approx(0.4 - math.hypot(0.1, 0.1))
     assert made.high == pytest.approx(0.4 + math.hypot(0.02, 0.05))
     assert difference("d", one, Figure("a")).value is None

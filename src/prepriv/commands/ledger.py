@@ -340,7 +340,7 @@ def verify(
 
 
 _ENDS = {
-    0: "nothing wrong was found, and nothing is asked",
+    0: "nothing wrong was found in these files",
     NOT_DECIDED: "not decided, or a question is open",
     LedgerCorrupt.exit_code: "something is wrong",
 }

@@ -155,7 +155,7 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
     for one in ledgers:
         if not is_url(one):
             found.not_compared |= {str(file): _BESIDE for file in foreign_side_files(_followed(one))}
-    beside = {os.path.realpath(name) for name in found.not_compared}
+    beside, taken = {os.path.realpath(name) for name in found.not_compared}, set[str]()
     for place in places:
         path, before = Path(place), len(found)
         if not path.is_dir() and os.path.realpath(path) in own:
@@ -163,11 +163,19 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
         if not path.exists():
             raise Stop(f"{path} cannot be read: there is no such file or folder")
         files = files_of(path) if path.is_dir() else [path]
-        for file in files:
-            if os.path.realpath(file) not in own:
+        named = {
+            os.path.abspath(file): file for file in files
+        }  # a file may be named twice, or beside its folder
+        for where, file in named.items():
+            if where not in taken and os.path.realpath(file) not in own:
                 _collect(found, file)
-        if len(found) == before and not any(os.path.realpath(file) in beside for file in files):
+        if (
+            len(found) == before
+            and not taken & named.keys()
+            and not any(os.path.realpath(file) in beside for file in files)
+        ):
             raise Stop(f"{place} holds no file with a receipt")
+        taken |= named.keys()
     return found
 
 

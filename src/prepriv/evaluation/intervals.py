@@ -222,13 +222,16 @@ def difference(name: str, one: Figure, two: Figure) -> Figure:
     """One figure less another, of rows that are others', whose noise is another, too.
 
     The interval is made of theirs (Zou and Donner 2008): where a half of one is long, as at the end of a scale, so is that
-    half of the difference.
+    half of the difference. A half that the end of a scale cuts is taken to be as long as the noise alone makes it: what is cut off one
+    figure is an error of the difference all the same. No end is beyond what both intervals allow.
     """
     if None in (one.value, one.low, one.high, two.value, two.low, two.high):
         return Figure(name)
     a, below, above = (float(x or 0.0) for x in (one.value, one.low, one.high))
     b, under, over = (float(x or 0.0) for x in (two.value, two.low, two.high))
-    low, high = math.hypot(a - below, over - b), math.hypot(above - a, b - under)
+    of_one, of_two = (math.sqrt(Z_SQUARED) * (x.noise or 0.0) for x in (one, two))
+    low = min(math.hypot(max(a - below, of_one), max(over - b, of_two)), a - below + over - b)
+    high = min(math.hypot(max(above - a, of_one), max(b - under, of_two)), above - a + b - under)
     noise, sampling = (
         math.hypot(x or 0.0, y or 0.0) for x, y in ((one.noise, two.noise), (one.sampling, two.sampling))
     )

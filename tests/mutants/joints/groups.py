@@ -95,8 +95,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a difference is as uncertain as one of its figures",
         "an interval that covers less often than it says",
         "evaluation/intervals.py",
-        "    low, high = math.hypot(a - below, over - b), math.hypot(above - a, b - under)\n",
-        "    low, high = a - below, above - a\n",
+        "    low = min(math.hypot(max(a - below, of_one), max(over - b, of_two)), a - below + over - b)\n",
+        "    low = a - below\n",
         (GROUPS, "-k", "as_wide_as_both"),
     ),
     Mutant(

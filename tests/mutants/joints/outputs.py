@@ -10,6 +10,14 @@ ORDER = "tests/release/test_order_of_classes.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a half that the end of a scale cuts makes the interval of a difference short",
+        "an analyst's: the difference of a recall near 1 and one near 0 was missed in one of five",
+        "evaluation/intervals.py",
+        "math.hypot(max(above - a, of_one), max(b - under, of_two))",
+        "math.hypot(above - a, b - under)",
+        ("tests/evaluation/test_coverage.py", "-k", "ends_of_their_scale"),
+    ),
+    Mutant(
         "a refusal shows the first cells of a column that was handed in as a setting",
         "a newcomer's: evaluate(X, y, y) printed wages",
         "_arguments.py",
