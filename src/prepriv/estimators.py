@@ -519,7 +519,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         names: None where a feature is not of one column, as after PCA; `unnamed` says why.
         noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
         learner has no law for it. What scales or a sketch learned has other noise: `learned` names them where weights
-        are in units that they learned. `cut` names the steps that cut rows or cells at bounds. Printed, those that stand out of twice their noise come first.
+        are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by
+        one number afterwards. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.
         """
         found = self._coefficients()

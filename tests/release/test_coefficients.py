@@ -49,7 +49,7 @@ def test_other_steps_are_named_and_gaps_do_no_harm():
         pd.DataFrame(table), X[:, 0] > 25
     )
     found = made.coefficients_
-    assert found.after[-1] == "Homogenize" and len(found.weights) == len(found.names)
+    assert found.scaled == ("Homogenize",) and len(found.weights) == len(found.names)
     assert (found.names[0], found.names[1], found.names[-1]) == ("a", "c=u", "(constant)")
     steps = [ConstantImputer(0.5), *AFFINE]
     raw = prepriv.PrivateClassifier(Domain(columns, [0, 1]), epsilon=4.0, steps=steps).fit(
@@ -425,3 +425,42 @@ def test_weights_are_in_raw_units_or_in_those_of_the_pipeline_itself(way):
     assert np.mean(far < 1e-9) > 0.9  # the others are cut
     unit = 1 if way == "budget" else 1 / scaled["times"][0]
     assert 200 * found.weights[at[0], 0] == pytest.approx(2 * unit, rel=0.15)
+
+
+@pytest.mark.parametrize("way", ["budget", "sketch"])
+def test_weights_before_rows_are_scaled_as_a_whole_are_in_those_units_too(way):
+    """A score is one number of the row times the sum, plus the bias: to be had again from the rows that are named."""
+    import pandas as pd
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    from prepriv.preprocessing.homogenize import HomogeneousRows
+    from prepriv.preprocessing.normalize import Multiply
+
+    rng, n = np.random.default_rng(0), 3000
+    columns = {"x": Numeric(-50, 100), "z": Numeric(-3, 10), "c": Categorical(list("uv"))}
+    table = pd.DataFrame(
+        {"x": rng.normal(30, 9, n), "z": rng.uniform(0, 7, n), "c": rng.choice(list("uv"), n)}
+    )
+    codes = OneHotEncoder(handle_unknown="ignore")
+    parts = ColumnTransformer([("n", StandardScaler(), ["x", "z"]), ("c", codes, ["c"])])
+    parts = make_pipeline(parts, LogisticRegression())
+    made = prepriv.private(parts, Domain(columns, [0, 1], n=n), epsilon=8.0, way=way).set_params(threads=1)
+    found = made.fit(table, (table["x"] > 33).astype(int)).coefficients_
+    rows = np.column_stack([table["x"], table["z"], table["c"] == "u", table["c"] == "v"])
+    assert found.scaled == ("Homogenize",) and "scales each row" in str(found)
+    maps = [m for m in made.model_.maps if not isinstance(m, Multiply)]
+    if way == "sketch":
+        scaled = maps[0]._ops[0]["parts"][0][-1]
+        rows[:, :2] = (rows[:, :2] - scaled["minus"]) * scaled["times"]
+    (homogenize,) = [m for m in maps if isinstance(m, HomogeneousRows)]
+    before = np.vstack(list(encode(table, made.domain)))
+    for one in maps[: maps.index(homogenize)]:
+        before = one.transform(before)
+    by = homogenize.radius / np.hypot(np.linalg.norm(before, axis=1), homogenize.level)
+    at = [found.names.index(name) for name in ("x", "z", "c=u", "c=v", "(constant)")]
+    total = np.column_stack([rows, np.full(n, homogenize.level)]) @ found.weights[at]
+    far = np.abs(by[:, None] * total + found.bias - made.model_.scores(table)).max(axis=1)
+    assert np.mean(far < 1e-9) > 0.9  # the others are cut

@@ -18,7 +18,7 @@ from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.compiled import ALWAYS_ZERO, CompiledMap
 from prepriv.preprocessing.encode import ClipMap
 from prepriv.preprocessing.fitted import Fitted
-from prepriv.preprocessing.homogenize import HomogeneousRows
+from prepriv.preprocessing.homogenize import HomogeneousRows, Homogenize
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.maps import write_map
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
@@ -80,10 +80,11 @@ class Coefficients:
     after: the steps after which rows are meant; (): raw rows, numbers in the units of their columns and between the declared
     bounds, a category as 0 or 1. Steps are named from the first on to the last that is not affine, column by column; of a pipeline of
     scikit-learn, its own outputs are meant. cut: the steps that cut cells or rows at bounds: weights are those of rows that they leave as they are.
-    learned: the steps among `after` that learned from private rows, so that another fit has other units.
+    scaled: a step that adds the constant and then multiplies the whole row by one number, so that a score is that number times the sum of cells times
+    weights, plus the bias. learned: the steps among `after` that learned from private rows, so that another fit has other units.
 
     noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
-    the learner has no law for it. It is the noise of training and that of the released mean, by which a column or category that is never
+    the learner has no law for it (of "(constant)": without what shifts of columns give it). It is the noise of training and that of the released mean, by which a column or category that is never
     there gets a share of the intercept. Such a one has about that much, and in others the records hold against it, so that
     they have less of it as a rule. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
 
@@ -107,6 +108,7 @@ class Coefficients:
     centred: bool = True
     cut: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
+    scaled: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -146,7 +148,9 @@ class Coefficients:
             [self.unnamed] * (not self.names)
             + [self.unit] * bool(self.unit)
             + _kept_in_words(self.kept)
-            + [f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}"]
+            + [
+                f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
+            ]
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
         )
         if self.kept == 0.0:
@@ -165,11 +169,16 @@ class Coefficients:
 
 
 def _listed(names: Sequence[str]) -> str:
+    names = tuple(dict.fromkeys(names))
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _uncut(cut: Sequence[str]) -> str:
-    return f", where {_listed(cut)} {'does' if len(cut) == 1 else 'do'} not cut them" if cut else ""
+    return f", where {_listed(cut)} {'does' if len(set(cut)) == 1 else 'do'} not cut them" if cut else ""
+
+
+def _whole(scaled: Sequence[str]) -> str:
+    return f"; then {_listed(scaled)} scales each row to one length, all its columns alike" if scaled else ""
 
 
 def _kept_in_words(kept: float) -> list[str]:
@@ -286,18 +295,28 @@ def _folded(maps: Sequence[ReleasedMap], left: int, noise: Floats) -> Floats:
 @dataclass(frozen=True, eq=False)
 class _ByColumn:
     """weights: (d + 1, K), before maps that treat each column by itself. times: (d,), what each was multiplied by. maps: those that are left.
-    cut: those that cut cells or rows, which are taken for rows that they leave as they are."""
+    cut: those that cut cells or rows, which are taken for rows that they leave as they are. level: the constant of a `Homogenize`, of which each
+    row is a multiple afterwards; its weight stands before the bias and takes what a shift of features gives."""
 
     weights: Floats
     times: Floats
     maps: tuple[ReleasedMap, ...]
     cut: tuple[ReleasedMap, ...]
+    level: float | None
 
 
 def _by_column(maps: Sequence[ReleasedMap], weights: Floats) -> _ByColumn:
     """The weights after the last maps are folded into them that are affine in each column, up to their cuts; of a compiled pipeline
     its last operation, which only bounds what the pipeline makes."""
-    left, cut, times = list(maps), list[ReleasedMap](), np.ones(len(weights) - 1)
+    left, cut = list(maps), list[ReleasedMap]()
+    level: float | None = None
+    added = weights[-1:]  # what a shift of features changes: the bias, or the weight of a constant
+    body = weights[:-1]
+    if left and isinstance(homogeneous := left[-1], HomogeneousRows):
+        left.pop()
+        level = homogeneous.level
+        body, added = weights[:-2], weights[-2:-1]
+    times = np.ones(len(body))
     while left:
         last, minus, factor = left[-1], np.zeros_like(times), np.ones_like(times)
         if isinstance(last, ScaleReleased) and len(last.affine.factor) == len(times):
@@ -312,14 +331,18 @@ def _by_column(maps: Sequence[ReleasedMap], weights: Floats) -> _ByColumn:
             last, ClipMap | Identity
         ):
             break
-        body = factor[:, None] * weights[:-1]
-        weights, times = np.vstack([body, weights[-1:] - minus @ body]), times * factor
+        body, times = factor[:, None] * body, times * factor
+        added = added - minus @ body / (1.0 if level is None else level)
         if not isinstance(last, Multiply | Subtract | Identity):
             cut.insert(0, last)
         if isinstance(last, CompiledMap):
             break
         left.pop()
-    return _ByColumn(weights, times, tuple(left), tuple(cut))
+    if level is None:
+        return _ByColumn(np.vstack([body, added]), times, tuple(left), tuple(cut), None)
+    return _ByColumn(
+        np.vstack([body, added, weights[-1:]]), np.append(times, 1.0), tuple(left), tuple(cut), level
+    )
 
 
 def coefficients(model: Model) -> Coefficients:
@@ -351,11 +374,17 @@ def coefficients(model: Model) -> Coefficients:
             s.step.name for s, m in zip(model.declared.steps, model.maps) if any(m is c for c in folded.cut)
         ),
     )
+    constant = () if folded.level is None else (CONSTANT,)
+    if constant:
+        found = replace(
+            found, scaled=tuple(s.step.name for s in model.declared.steps if isinstance(s.step, Homogenize))
+        )
     if left:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])
         before = model.declared.steps[: last + 1]
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         names = _names(spaces[: last + 2], left)
+        names = names and (*names, *constant)
         return replace(
             found,
             names=names,
@@ -368,16 +397,23 @@ def coefficients(model: Model) -> Coefficients:
                 and not isinstance(m, FillReleased | CountedClasses | Subtract)
             ),
         )
-    weights, bias = raw_units(weights, model.domain)
+    weights, bias = raw_units(np.delete(weights, -2, axis=0) if constant else weights, model.domain)
     if noise is not None:
-        noise = raw_units(np.append(noise, 0.0)[:, None], model.domain)[0][:, 0]
+        own = noise[:-1] if constant else noise
+        own = raw_units(np.append(own, 0.0)[:, None], model.domain)[0][:, 0]
+        noise = np.append(own, noise[-1:]) if constant else own
+    if (
+        folded.level is not None
+    ):  # what the low ends of columns give belongs to the constant, as other shifts do
+        shift = (bias - folded.weights[-1]) / folded.level
+        weights, bias = np.vstack([weights, folded.weights[-2] + shift]), folded.weights[-1]
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     return replace(
         found,
         weights=weights,
         bias=bias,
         noise=noise,
-        names=model.domain.space.names or None,
+        names=(*model.domain.space.names, *constant) if model.domain.space.names else None,
         after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         unnamed="" if model.domain.space.names else _unnamed(()),
     )

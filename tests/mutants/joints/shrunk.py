@@ -48,9 +48,9 @@ MUTANTS: tuple[Mutant, ...] = (
         "a released mean or the middle of a scale is left out of the intercept of raw rows",
         "our own: scores that no row has",
         "release/coefficients.py",
-        "weights[-1:] - minus @ body",
-        "weights[-1:]",
-        ("tests/release/test_coefficients.py", "-k", "pipeline_itself"),
+        "added - minus @ body / (1.0 if level is None else level)",
+        "added",
+        ("tests/release/test_coefficients.py", "-k", "pipeline_itself or scaled_as_a_whole"),
     ),
     Mutant(
         "the noise of a weight leaves out the share of the intercept that a released mean gives it",
