@@ -328,6 +328,7 @@ def test_columns_that_a_released_selection_keeps_are_named():
     assert found.names[0] == "a" and np.argmax(np.abs(found.weights[:2, 0])) == 0
     mixed = _features_of(PCA(2))
     assert mixed.names is None and "no names" in mixed.unnamed and "no names" in str(mixed)
+    assert "(constant), the same in every row" in str(mixed)
     products = _features_of(PolynomialFeatures(2))
     assert products.names is None and "no names: PolynomialFeatures makes" in products.unnamed
 

@@ -114,6 +114,7 @@ class Coefficients:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
         known, or weights do not compare with 0, all in the order of the columns."""
         named = self.names or tuple(f"feature {j}" for j in range(len(self.weights)))
+        named = (*named[:-1], CONSTANT) if self.scaled else named
         ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
         noise = np.full(len(named), np.nan) if self.noise is None else self.noise
         every = [
