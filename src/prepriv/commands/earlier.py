@@ -115,7 +115,7 @@ def _told(out: Path, domain: Domain, found: Mapping[Path, Model]) -> str:
             f"There {models} next to {out}: {of_this or ('it ' if one else 'they ')}may be of the same people, by shared columns or the "
             f"same number of records ({listed}{more})"
         )
-    return f"{told}. If {'both' if one else 'all'}"
+    return f"{told}. If {'it' if one else 'all of them'} and this run"
 
 
 def earlier(out: Path, domain: Domain, n: int) -> Mapping[Path, Model]:

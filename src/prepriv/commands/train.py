@@ -63,7 +63,7 @@ from prepriv.evaluation.holdout import Holdout, HoldoutPlan, plan_holdout, train
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
 from prepriv.guarantees.notes import FEWEST_SIGNALS, weak_claims
-from prepriv.guarantees.printed import USELESS, exact
+from prepriv.guarantees.printed import USELESS, exact, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
@@ -342,8 +342,8 @@ def _say_few(plan: Plan) -> None:
     if strength >= FEWEST_SIGNALS:
         return
     enough = gdp_epsilon(gdp_mu(plan.epsilon, plan.delta) * FEWEST_SIGNALS / strength, plan.delta)
-    told = f"about --epsilon {enough:.2g} would be" if enough < USELESS else "only more records would be"
-    said = f"a model of {plan.n:,} records at ε = {exact(plan.epsilon)} is mostly noise: {told} enough"
+    least = f"about --epsilon {up(enough, 2)} is" if enough < USELESS else "only more records are"
+    said = f"a model of {plan.n:,} records at ε = {exact(plan.epsilon)} is mostly noise: {least} the least that can show more"
     console.print(f"WARNING: {said}", soft_wrap=True)
 
 

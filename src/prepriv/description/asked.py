@@ -326,8 +326,9 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
         known[domain.label] = target.plain if target else Categorical(tuple(map(str, domain.classes)))
     for name in names:
         if name not in known:
+            told = known if domain.label is None else {**known, domain.label: Text()}
             raise ValueError(
-                f"{shown(name)} is asked about, but the schema does not declare it{_instead(name, asked, known)}"
+                f"{shown(name)} is asked about, but the schema does not declare it{_instead(name, asked, told)}"
             )
     for q in asked:
         kinds = [known[name] for name in q.columns]

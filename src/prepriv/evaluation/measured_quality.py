@@ -90,7 +90,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             for name, group in made.groups.items()
             if "balanced accuracy" in group.figures
         ),
-        {g: most for g, rows_of in made.groups.items() if (most := commonest(rows_of)) is not None},
+        {g: most for g, rows_of in made.groups.items() if (most := commonest(rows_of, rows)) is not None},
         tuple(_between(made)),
         plan.by,
         measures=plan.measures,
@@ -138,15 +138,21 @@ def _fewer(made: PrivateEvaluation) -> str | None:
     )
 
 
-def commonest(rows: Measured) -> Share | None:
-    """The class with the most rows by the noisy counts, and its share of them; None where no count tells classes apart."""
+def commonest(rows: Measured, whole: Measured | None = None) -> Share | None:
+    """The class with the most rows by the noisy counts, and its share of them; None where no count tells classes apart. whole: all rows,
+    of whose commonest class a group is told, unless it is shown to have another."""
     if "confusion" in rows.counts:
         of_class = list(rows.counts["confusion"])
     elif "scores" in rows.counts and len(rows.plan.domain.classes) == 2:
         of_class = list(rows.counts["scores"].T)
     else:
         return None
-    most = int(np.argmax([counts.sum() for counts in of_class]))
+    sizes = [float(counts.sum()) for counts in of_class]
+    most = int(np.argmax(sizes))
+    if whole is not None and (of_all := commonest(whole)) is not None:
+        usual = [str(c) for c in rows.plan.domain.classes].index(of_all.name)
+        if sizes[most] - sizes[usual] < _SURELY * rows.noise * math.sqrt(2 * of_class[0].size):
+            most = usual
     rest = np.concatenate([counts for k, counts in enumerate(of_class) if k != most])
     figure = intervals.share("commonest", of_class[most], rest, rows.noise)
     return _share(str(rows.plan.domain.classes[most]), figure)

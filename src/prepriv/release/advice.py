@@ -160,7 +160,8 @@ def to_do(
     elif weighed and worth_nothing:
         yield f"Classes are weighed, which can cost accuracy: judge the model by {_judged(found)}."
     elif found.asks_for_more:
-        yield "A class is recognised less often than two times in three: do not rely on the model for its records."
+        few = ", ".join(in_quotes(share) for share in found.seldom_found[:_MOST])
+        yield f"As measured, fewer than two in three records of {few} are recognised: do not rely on the model for them."
     incomparable = found.of_number and not found.compared
     unusable = found.of_number and found.compared and not found.beats_mean
     if unusable:
