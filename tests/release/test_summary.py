@@ -502,6 +502,18 @@ def test_a_group_in_which_the_model_only_guesses_is_named_and_beside_it_its_own_
     assert any("in every group that could be measured" in line for line in other.fails())
 
 
+def test_a_group_whose_rare_class_could_not_be_measured_is_not_passed_over():
+    """The advice warned of one group alone, and the other, of which nothing could be said, read as served."""
+    shares = (Share("no", 0.3, 0.2, 0.4), Share("yes"), Share("other"), Share("missing"))
+    found = Quality(
+        "", Share("right", 0.8, 0.7, 0.9), by="afam", rare=("deny",), group_recalls=(("deny", shares),)
+    )
+    assert found.unknown_in_groups == (("deny", "yes"),)
+    said = " ".join(to_do(found, weighed=True, weak=False))
+    assert 'records of "yes" (`afam`) before it is known how often it recognises "deny" there' in said
+    assert '"other"' not in said and '"missing"' not in said
+
+
 def test_the_group_of_undeclared_values_is_explained_and_a_row_is_called_a_row():
     """A reader took "other" for a category, and "Charge 3" for the third charge."""
     domain = Domain({"x": Numeric(0, 1), "sex": Categorical(["f", "m"])}, ["no", "yes"], n=4000)

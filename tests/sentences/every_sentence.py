@@ -408,6 +408,13 @@ def _missed(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
+    "Do not rely on it for records of [[group]] before it is known how often it recognises [[class]] there: there were too few such records beside the noise."
+)
+def _not_known_there(known: Known, said: dict[str, Any]) -> bool:
+    return _too_few(known, f"recall of {said['class']}", said["group"])
+
+
+@says(
     "As measured, fewer than two in three records of [[names]] are recognised: do not rely on the model for them."
 )
 def _weak_recall(known: Known, said: dict[str, Any]) -> bool:

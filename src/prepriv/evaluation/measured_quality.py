@@ -105,9 +105,10 @@ def _apart(rows: Measured) -> str | None:
     chance = {"balanced accuracy": 1 / max(len(rows.plan.domain.classes), 2), "AUC": 0.5}
     for name, least in chance.items():
         figure = rows.figures.get(name)
-        if figure is not None and figure.low is not None and figure.low > least:
+        if figure is not None and figure.low is not None:
             _, value, interval, *_ = figure.cells
-            return f"{name} {value}, {interval}"
+            if float(interval.partition(" to ")[0]) > least:  # as it is printed
+                return f"{name} {value}, {interval}"
     return None
 
 

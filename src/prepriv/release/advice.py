@@ -194,6 +194,11 @@ def to_do(
         yield f"Do not use it for records of {names}{more} (`{found.by}`) before a measurement shows that it does better than guessing there."
     for name, group in found.missed_in_groups[:_MOST]:
         yield f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`): it misses most that are truly {in_quotes(Share(name))}."
+    for name, group in found.unknown_in_groups[:_MOST]:
+        yield (
+            f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`) before it is known how often it recognises "
+            f"{in_quotes(Share(name))} there: there were too few such records beside the noise."
+        )
     if found.worse_groups:
         worse = ", ".join(in_quotes(one) for one in found.worse_groups)
         yield f"Predictions for records of {worse} (`{found.by}`) are off by more than for all: decide whether they are near enough there."

@@ -223,6 +223,16 @@ class Quality:
         )
 
     @property
+    def unknown_in_groups(self) -> tuple[tuple[str, str], ...]:
+        """(rare class, declared group) where there were too few records beside the noise to say how often it is recognised."""
+        return tuple(
+            (name, share.name)
+            for name, shares in self.group_recalls
+            for share in shares
+            if name in self.rare and share.value is None and share.name not in (OTHER, MISSING)
+        )
+
+    @property
     def guessed_in_groups(self) -> tuple[Share, ...]:
         """Balanced accuracy of the groups in which it is not shown to be above that of guessing, the lowest first."""
         chance = 1 / max(len(self.recalls), 2)
