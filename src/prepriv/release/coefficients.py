@@ -123,7 +123,11 @@ class Coefficients:
             for end, w in zip(ends, row)
             if name != CONSTANT and not name.startswith(ALWAYS_ZERO)
         ]
-        if self.noise is None:  # a large one may be of a category that no record has, so size is not an order
+        if self.noise is not None and not self.noise.any():
+            titled = [(every, f"weights in the order of the columns ({len(every)}), without noise:")]
+        elif (
+            self.noise is None
+        ):  # a large one may be of a category that no record has, so size is not an order
             every.sort(key=lambda one: one[1].split(" -> ")[0].endswith(_RARELY_THERE))
             titled = [
                 (
@@ -153,6 +157,8 @@ class Coefficients:
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
+            + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
+            + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
         )
         if self.kept == 0.0:
             return "\n".join(lines)
@@ -167,6 +173,13 @@ class Coefficients:
             ]
             lines += [f"  ... {len(some) - _PRINTED} more"] * (len(some) > _PRINTED)
         return "\n".join(lines)
+
+
+_NO_EFFECT = (
+    "A score is not linear in the columns: {} divides a row by a length that grows with its cells. So a weight is not the effect of one unit, "
+    "and for some rows one more unit moves the score the other way. Rows that you make up, and that differ in one column, show its effect by "
+    "predict_proba."
+)
 
 
 def _listed(names: Sequence[str]) -> str:
