@@ -480,7 +480,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return exact_score(self._fitted().domain, self.predict, X, self._label_apart(X, y), weights)
 
     def _label_apart(self, X: Any, y: Any) -> Any:
-        """y; for None, the column of a table that the domain names as its label. ValueError where there is no such column."""
+        """y; for None, the column of a table that the domain names as its label. ValueError for a table without it."""
         if y is not None:
             return y
         name = getattr(self.domain, "label", None)

@@ -331,7 +331,7 @@ def test_columns_that_a_released_selection_keeps_are_named():
     assert found.names[0] == "a" and np.argmax(np.abs(found.weights[:2, 0])) == 0
     mixed = _features_of(PCA(2))
     assert mixed.names is None and "no names" in mixed.unnamed and "no names" in str(mixed)
-    assert "(constant), the same in every row" in str(mixed)
+    assert "(constant), a cell of " in str(mixed)
     products = _features_of(PolynomialFeatures(2))
     assert products.names is None and "no names: PolynomialFeatures makes" in products.unnamed
 
@@ -455,6 +455,7 @@ def test_weights_before_rows_are_scaled_as_a_whole_are_in_those_units_too(way):
     found = made.fit(table, (table["x"] > 33).astype(int)).coefficients_
     rows = np.column_stack([table["x"], table["z"], table["c"] == "u", table["c"] == "v"])
     assert found.scaled == ("Homogenize",) and "scales each row" in str(found)
+    assert f"(constant), a cell of {found.level:g} in every row" in str(found)
     maps = [m for m in made.model_.maps if not isinstance(m, Multiply)]
     if way == "sketch":
         scaled = maps[0]._ops[0]["parts"][0][-1]
@@ -465,7 +466,7 @@ def test_weights_before_rows_are_scaled_as_a_whole_are_in_those_units_too(way):
         before = one.transform(before)
     by = homogenize.radius / np.hypot(np.linalg.norm(before, axis=1), homogenize.level)
     at = [found.names.index(name) for name in ("x", "z", "c=u", "c=v", "(constant)")]
-    total = np.column_stack([rows, np.full(n, homogenize.level)]) @ found.weights[at]
+    total = np.column_stack([rows, np.full(n, found.level)]) @ found.weights[at]
     far = np.abs(by[:, None] * total + found.bias - made.model_.scores(table)).max(axis=1)
     assert np.mean(far < 1e-9) > 0.9  # the others are cut
 

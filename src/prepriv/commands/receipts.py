@@ -161,7 +161,7 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
         if not path.is_dir() and os.path.realpath(path) in own:
             continue  # the log of a ledger, which a look may have folded into it
         if not path.exists():
-            raise Stop(f"{path} cannot be read: there is no such file or folder")
+            raise Stop(f"{path} does not exist")
         files = files_of(path) if path.is_dir() else [path]
         named = {
             os.path.abspath(file): file for file in files

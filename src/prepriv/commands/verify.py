@@ -158,7 +158,7 @@ def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -
 
 
 def _other_places(here: list[str], there: list[str]) -> list[tuple[int, str | None, str | None]]:
-    """Each line that differs: its number in the first text, and both. None: there is no such line. A line that is left out, or put in, moves no other."""
+    """Each line that differs: its number in the first text, and both. None: no line differs. A line that is left out, or put in, moves no other."""
     before = next((at for at, (a, b) in enumerate(zip_longest(here, there)) if a != b), None)
     if before is None:
         return []
@@ -178,7 +178,7 @@ def _other_places(here: list[str], there: list[str]) -> list[tuple[int, str | No
 
 
 def lines_apart(a: str | None, b: str | None) -> str:
-    """Both lines, from shortly before the place where they differ. None: there is no such line."""
+    """Both lines, from shortly before the place where they differ. None: no line differs."""
     pairs = enumerate(zip_longest(a or "", b or ""))
     since = max(0, next((at for at, (x, y) in pairs if x != y), 0) - 20)
     cut = [None if line is None else line[since:] for line in (a, b)]

@@ -22,7 +22,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.gaussian import gdp_epsilon
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
-from prepriv.guarantees.printed import USELESS
+from prepriv.guarantees.printed import USELESS, up
 from prepriv.mechanisms._counts import COUNT_BITS, count_sensitivity
 from prepriv.mechanisms.gaussian_sum import check_room
 from prepriv.mechanisms.lattice_noise import noise_scale
@@ -262,7 +262,7 @@ def drowned(plan: EvaluationPlan) -> str:
     if plan.noise <= _DROWNED * plan.n:
         return ""
     enough = gdp_epsilon(budget(plan.epsilon, plan.delta) * plan.noise / (_CLEAR * plan.n), plan.delta)
-    told = f"at least epsilon = {enough:.2g}" if enough < USELESS else "far more records"
+    told = f"at least epsilon = {up(enough, 2)}" if enough < USELESS else "far more records"
     return (
         f"{plan.n:,} rows are too few to measure anything at this epsilon: the noise of a count is {plan.noise:.3g} rows. "
         f"It needs {told}, or fewer measures"

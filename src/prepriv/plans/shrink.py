@@ -60,7 +60,7 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     kept, uncut = _slopes_kept(plan, learner, norm, len(slopes), float(slopes @ slopes))
     score, length = float(at @ slopes + bias * weights[-1, 0]), float(at @ at) + bias**2
     held = _held(learner, length, uncut, noise, score)
-    if bias == 0:  # there is no intercept that could hold the centre
+    if bias == 0:  # without an intercept nothing can hold the centre
         return weights * kept
     out = np.append(kept * slopes, (held * score - kept * float(at @ slopes)) / bias)
     return np.asarray(out[:, None]) if np.isfinite(out).all() else weights

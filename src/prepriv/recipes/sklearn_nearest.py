@@ -18,12 +18,12 @@ _SMOOTH = (
 _SMOOTH_REG = (
     _BENT,
     "random features and bins beside the columns, in place of stored rows: records that are alike get answers that are alike, and no record "
-    "is kept. With few records or a small ε there is no signal for them, and it is a line",
+    "is kept. With few records or a small ε there is no signal for them, and the model is a line",
 )
 _NETWORK_REG = (
     _BENT,
     "random features, bins and one layer of weights, the only layer that is learned. With few records or a small ε there is no signal for "
-    "them, and it is a line",
+    "them, and the model is a line",
 )
 _NETWORK = (_DEFAULT, "random features and one layer of weights, the only layer that is learned")
 _SEARCH = (

@@ -81,7 +81,7 @@ class Coefficients:
     bounds, a category as 0 or 1. Steps are named from the first on to the last that is not affine, column by column; of a pipeline of
     scikit-learn, its own outputs are meant. cut: the steps that cut cells or rows at bounds: weights are those of rows that they leave as they are.
     scaled: a step that adds the constant and then multiplies the whole row by one number, so that a score is that number times the sum of cells times
-    weights, plus the bias. learned: the steps among `after` that learned from private rows, so that another fit has other units.
+    weights, plus the bias. level: the number that the cell of "(constant)" is in every row. learned: the steps among `after` that learned from private rows, so that another fit has other units.
 
     noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
     the learner has no law for it (of "(constant)": without what shifts of columns give it). It is the noise of training and that of the released mean, by which a column or category that is never
@@ -109,6 +109,7 @@ class Coefficients:
     cut: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
     scaled: tuple[str, ...] = ()
+    level: float = 1.0
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -164,7 +165,12 @@ class Coefficients:
             return "\n".join(lines)
         if CONSTANT in named:
             levels = ", ".join(f"{w:+.3g}" for w in self.weights[named.index(CONSTANT)].tolist())
-            lines.append(f"{CONSTANT}, the same in every row, a part of the intercept: {levels}")
+            cell = (
+                f"a cell of {self.level:g} in every row, whose weight is"
+                if self.scaled
+                else "the same in every row,"
+            )
+            lines.append(f"{CONSTANT}, {cell} a part of the intercept: {levels}")
         for some, title in titled:
             lines.append(title)
             lines += [
@@ -391,7 +397,9 @@ def coefficients(model: Model) -> Coefficients:
     constant = () if folded.level is None else (CONSTANT,)
     if constant:
         found = replace(
-            found, scaled=tuple(s.step.name for s in model.declared.steps if isinstance(s.step, Homogenize))
+            found,
+            scaled=tuple(s.step.name for s in model.declared.steps if isinstance(s.step, Homogenize)),
+            level=float(folded.level or 1.0),
         )
     if left:
         last = max(i for i, m in enumerate(model.maps) if m is left[-1])

@@ -24,7 +24,8 @@ def exact_score(
     """
     predicted, codes = predict(X), encode_targets(y, domain)
     if len(predicted) != len(codes):
-        raise ValueError(f"X and y have different numbers of rows: {len(predicted):,} and {len(codes):,}")
+        counts = f": {len(predicted):,} and {len(codes):,}" if domain.n_is_public else ""
+        raise ValueError(f"X and y have different numbers of rows{counts}")
     try:
         shares = None if weights is None else np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):  # whose message would hold a cell

@@ -243,6 +243,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (EDITED, "-k", "taken_out_of_its_schema"),
     ),
     Mutant(
+        "the question about a hidden draft depends on which ledger is given first",
+        BELIEVED,
+        "commands/charged.py",
+        'elif who == "the schema" or book.header.dataset == of_data:',
+        "elif book.header.dataset == of_data:",
+        (EDITED, "-k", "whatever_order"),
+    ),
+    Mutant(
         "caps of several ledgers that allow every guess together are not asked about",
         BELIEVED,
         "commands/several.py",
