@@ -58,6 +58,32 @@ def test_a_model_that_was_paid_for(paid, capsys):
         assert "charged: the ledger is sound" in out and "not verified" not in out
 
 
+def test_a_page_of_another_model_is_called_that_and_compared_no_further(paid, tmp_path, capsys):
+    """Its numbers of rows were added to those of this model, and a number was printed that stood nowhere."""
+    _, a, b = paid
+    path, other = a.save(tmp_path / "run" / "model"), b.save(tmp_path / "b")
+    for name, model in (("report.html", b), ("report.json", a), ("x.json", b)):
+        prepriv.Report.of(model.declared, private=True, receipt=model.receipt, model=model).save(
+            tmp_path / "run" / name
+        )
+    line = ["report", str(tmp_path / "run" / "model")]
+    wrong, right = (str(tmp_path / "run" / name) for name in ("report.html", "report.json"))
+    assert run([*line, "--verify", wrong]) == 1
+    said = capsys.readouterr()
+    hashes = [hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in (other, path)]
+    assert "the page of another model: it names" in said.err and "differs" not in said.out
+    assert all(one in said.err for one in hashes) and f"--verify {right}` checks it" in said.out
+    assert run(line) == 0
+    out = capsys.readouterr().out
+    assert f"{right} stands beside" in out and f"--verify {right}" in out
+    assert f"{wrong} stands beside this model, and is not its page" in out and "x.json stands" in out
+    assert run([*line, "--verify", right]) == 0
+    text = Path(wrong).read_text(encoding="utf-8").replace(b.receipt["plan_uid"], a.receipt["plan_uid"])
+    (tmp_path / "edited.html").write_text(text, encoding="utf-8")
+    assert run([*line, "--verify", str(tmp_path / "edited.html")]) == 1
+    assert "differs: data: artifact" in capsys.readouterr().out
+
+
 def forged(folder, name, receipt):
     """The same file with the receipt of another."""
     data = json.loads((folder / name / "model.json").read_text())

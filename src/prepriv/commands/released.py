@@ -17,6 +17,7 @@ import typer
 
 from prepriv._text import csv_cell
 from prepriv.columns import Numeric
+from prepriv.commands.beside import of_another_model, pages_in_words
 from prepriv.commands.charged import (
     booked_findings,
     charge_problems,
@@ -33,7 +34,7 @@ from prepriv.commands.outputs import check_standard_output, writable_file, write
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.receipts import are_answers, files_of, header_of
 from prepriv.commands.several import booked_together, copies, copy_in_words, hardly_limited
-from prepriv.commands.verify import SAID, both_accounts, differences, of_another_version
+from prepriv.commands.verify import SAID, both_accounts, data_in, differences, of_another_version
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
@@ -430,14 +431,10 @@ def _on_trust(page: Report) -> str:
     return f"not verified without a ledger: {', '.join(more)}{' and ' if more else ''}{last}; {shows}"
 
 
-def _say_page_beside(model: Path) -> None:
+def _say_pages_beside(model: Path, released: Model, verified: Path | None = None) -> None:
     """Where the run wrote a page: a model alone holds no score."""
-    page = artifact_file(model).parent.parent / "report.html"
-    if page.is_file():
-        console.print(
-            f"{page} stands beside this model. `prepriv report {model} --verify {page}` checks it and prints what it measured",
-            soft_wrap=True,
-        )
+    for line in pages_in_words(model, released, verified):
+        console.print(line, soft_wrap=True)
 
 
 def _sha256(file: Path) -> str:
@@ -506,7 +503,7 @@ def report(
         print_json(shown.to_json() | ({"ask_before_you_sign": asked} if asked else {}))
     print_summary(shown)
     if anew is None:
-        _say_page_beside(model)
+        _say_pages_beside(model, released)
     console.print()
     print_guarantee(plan, released.private, shown.guarantee)
     if released.private:
@@ -523,6 +520,10 @@ def _verified(
 ) -> tuple[Report | None, Stop | None]:
     """Say whether a page is its model's, and what of it follows from no model. Gives the rebuilt page, and how the command ends where it differs."""
     try:
+        other = of_another_model(verify, data_in(verify), released, artifact_file(model))
+        if other is not None:
+            _say_pages_beside(model, released, verify)
+            return None, other
         wrong, unchecked, anew = differences(verify, released)
     except Stop as why:
         if why.code != FOUND:

@@ -91,6 +91,11 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     return wrong, found, made
 
 
+def data_in(path: Path) -> dict[str, Any]:
+    """What a saved report holds as data. Stop for a file that is not one."""
+    return _read(path)[1]
+
+
 def of_another_version(line: str) -> bool:
     """Whether this line of `differences` says that another version made the report, which this one cannot rebuild."""
     return line.startswith(_VERSION)

@@ -1,0 +1,96 @@
+"""Pages beside a model: which are its own, and which name another model. docs/learn/auditing.md."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from prepriv.commands.exits import FOUND, Stop
+from prepriv.release.model import Model, artifact_file
+from prepriv.release.page import data_of
+
+_PAGES = (".html", ".htm", ".json")
+_MOST = 20  # files that are looked at
+_LARGEST = 20_000_000  # bytes of one
+_SHOWN = 12  # digits of a hash
+
+
+def of_another_model(page: Path, data: Mapping[str, object], model: Model, file: Path) -> Stop | None:
+    """How a command ends where a page names a model file that is not this one, and another run or none: what else differs would be compared with
+    numbers of the wrong model. None of a page of this model, edited or not.
+
+    data: what the page holds. file: that of the model.
+    """
+    named, here = named_model(data), file_hashes(model, file)
+    theirs, ours = _run(data), (model.receipt or {}).get("plan_uid")
+    if not named or named in here or (theirs is not None and theirs == ours):
+        return None
+    # without two charges an edited model looks like another one
+    perhaps = "" if theirs is not None and ours is not None else ", or the file of this one was changed"
+    return Stop(
+        f"{page} is the page of another model{perhaps}: it names a model file whose SHA-256 begins with {named[:_SHOWN]}, "
+        f"and that of {file} begins with {here[-1][:_SHOWN]}. Nothing else was compared",
+        FOUND,
+    )
+
+
+def _run(data: Mapping[str, object]) -> str | None:
+    """The run that a page states, by its charge; None where it states none."""
+    receipt = data.get("ledger")
+    uid = receipt.get("plan_uid") if isinstance(receipt, Mapping) else None
+    return uid if isinstance(uid, str) else None
+
+
+def named_model(data: object) -> str:
+    """The SHA-256 of the model's file that a page states; "" of anything else."""
+    said = data.get("artifact") if isinstance(data, Mapping) else None
+    digest = said.get("sha256") if isinstance(said, Mapping) else None
+    return digest if isinstance(digest, str) else ""
+
+
+def file_hashes(model: Model, file: Path) -> tuple[str, str]:
+    """The SHA-256 of what a model's file holds as this version writes it, and that of its bytes: line endings can differ."""
+    return hashlib.sha256(model.text().encode()).hexdigest(), hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def pages_beside(model: Path, released: Model) -> tuple[list[Path], list[Path]]:
+    """In the folder of a run: pages that name this model, .html first, and pages that name another one."""
+    file = artifact_file(model)
+    here = file_hashes(released, file)
+    try:
+        beside = [one for one in sorted(file.parent.parent.iterdir()) if one.suffix.lower() in _PAGES]
+    except OSError:
+        return [], []
+    named = {one: _named_in(one) for one in beside[:_MOST]}
+    found = [one for one, digest in named.items() if digest in here]
+    return found, [one for one, digest in named.items() if digest and digest not in here]
+
+
+def _named_in(file: Path) -> str:
+    try:
+        if not file.is_file() or file.stat().st_size > _LARGEST:
+            return ""
+        return named_model(data_of(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return ""
+
+
+def pages_in_words(model: Path, released: Model, verified: Path | None = None) -> list[str]:
+    """Which pages stand beside a model, and whose they are, one line each. verified: one that was named already."""
+    own, others = pages_beside(model, released)
+    left = [one for one in own if verified is None or not _same(one, verified)]
+    lines = [f"{one} stands beside this model and names it as its own" for one in left]
+    if lines and verified is None:
+        lines[0] = f"{left[0]} stands beside this model"
+    if lines:
+        lines[0] += f". `prepriv report {model} --verify {left[0]}` checks it and prints what it measured"
+    return lines + [
+        f"{one} stands beside this model, and is not its page: it names another model"
+        for one in others
+        if verified is None or not _same(one, verified)
+    ]
+
+
+def _same(a: Path, b: Path) -> bool:
+    return a.resolve() == b.resolve()
