@@ -164,11 +164,40 @@ def test_where_the_whole_range_is_seen_the_bounds_are_sought_in_it_alone():
 
 
 def test_a_column_of_which_one_value_alone_was_seen_is_named():
-    """Gains that 8 of 100 records have were drafted as 0 to 0.01, and nothing said so."""
+    """Gains that 8 of 100 records have were drafted as 0 to 0.01, and nothing said so. With more of them the range took in the smallest
+    power of two: -6.3e-19 to 9.0e-20."""
     counts = np.zeros(BINS)
-    counts[ZERO] = 3950
-    coarse, said = _coarse(counts, np.array([ZERO]), 20.0, 4000)
-    assert coarse == (0.0, 0.0) and "only the value 0 was seen" in said and "may lie outside" in said
+    for zeros in (3950, 3000):
+        counts[ZERO] = zeros
+        coarse, said = _coarse(counts, np.array([ZERO]), 20.0, 4000)
+        assert coarse == (0.0, 0.0) and "only the value 0 was seen" in said and "0 to 1 are a guess" in said
+    assert "Up to 1,060 records" in said and 'categories: ["0", "1"]' in said
+    counts[bin_of(8.0)] = 500
+    assert _coarse(counts, np.array([ZERO, bin_of(8.0)]), 20.0, 4000)[0][0] == 0.0
+
+
+@pytest.mark.parametrize("ones", [0.0, 0.05, 0.2, 0.4, 0.97, 1.0])
+def test_zeros_and_ones_are_drafted_as_0_to_1(ones):
+    """Findings of an examination, 0 or 1, were drafted as 0 to 0.01, as 0 to 1.2 and as -6.3e-19 to 9.0e-20."""
+    found = np.where(np.arange(N) < ones * N, 1.0, 0.0)
+    rows = pa.table({"a": found, "y": ["u", "v"] * (N // 2)})
+    plan = plan_draft(["a", "y"], label="y", n=N, epsilon=0.1, delta=1e-6, classes=["u", "v"])
+    bounds = set()
+    for seed in range(12):
+        a = release_draft(plan, rows, NoisySession(NoiseSource.for_tests(seed))).columns["a"]
+        bounds.add((a.low, a.high))
+    # a noisy quantile may lie above 1, and never a part of 0 to 1 alone is drafted
+    assert (0.0, 1.0) in bounds and all(low == 0 and 1 <= high <= 4 for low, high in bounds), bounds
+
+
+def test_numbers_between_1_and_2_keep_their_bounds():
+    """Heights in metres are in that range alone, too, and so may numbers beside zeros be."""
+    tall = np.random.default_rng(0).normal(1.7, 0.07, N)
+    none = np.where(np.arange(N) % 2 > 0, tall, 0.0)
+    plan = plan_draft(["a", "b", "y"], label="y", n=N, epsilon=2.0, delta=1e-6, classes=["u", "v"])
+    rows = pa.table({"a": tall, "b": none, "y": ["u", "v"] * (N // 2)})
+    made = release_draft(plan, rows, NoisySession(NoiseSource.for_tests(0))).columns
+    assert made["a"].low > 1.3 and made["a"].high > 1.8 and made["b"].low == 0 and made["b"].high > 1.8
 
 
 def _unlisted(line, name):

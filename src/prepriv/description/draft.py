@@ -32,7 +32,7 @@ from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text, middle_in_words
 from prepriv.description.draft_needs import DraftNeeds, as_often_as_not, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
-from prepriv.description.magnitudes import BINS, GAP, TEXT, ZERO, bins_of, ends, way_written
+from prepriv.description.magnitudes import BINS, GAP, ONE, TEXT, ZERO, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit, drafted_content
 from prepriv.drafted import CHARGE, Drafted, declared_rows
 from prepriv.guarantees.printed import epsilon_at, exact
@@ -71,6 +71,7 @@ _TEXTS, _MANY_TEXTS = (
 _SELDOM = 0.2  # the chance at which a bound that is a guess is said to be one
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
+_ABOUT_ONE = 1.25  # an upper bound up to here, where zeros and numbers from 1 to 2 alone were seen: 1, and the error of a quantile
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
 _FILLED = 10  # columns without gaps that are named
 _UNSURE = 0.2  # of the records: if so many may not have been seen, the draft says so
@@ -633,6 +634,8 @@ class _Drafting:
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
         low, high, narrow = _bounds(second, coarse, values[~np.isnan(values)], read, what, session)
+        if way not in bounds and {*used.tolist()} <= {ZERO, ONE}:  # perhaps zeros and ones
+            low, high = 0.0 if low <= 1 else low, 1.0 if high <= _ABOUT_ONE else high
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
         deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
@@ -669,8 +672,8 @@ def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tup
     """(the range in which bounds are sought, what a reader has to know about numbers that were not seen), by the noisy counts of the grid alone.
 
     used: the bins that stood out; noise: standard deviation of a count. Where clearly more than MOST_BEYOND of the n records are in
-    none of them, the range takes in the next power of two at both ends, and more while their counts are above one deviation, and zero
-    where its count is above two.
+    none of them, the range takes in the next power of two at both ends that are not zero, and more while their counts are above one deviation,
+    and zero where its count is above two.
     """
     low, high = int(used[0]), int(used[-1])
     others = [float(count) for count in (noisy[GAP], noisy[TEXT]) if count > _SURELY * noise]
@@ -683,10 +686,18 @@ def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tup
         f"only the {what} was seen above the noise; up to {most:,} records may lie outside it, where "
         "the bounds are a guess: declare bounds yourself"
     )
+    if low == high == ZERO:
+        said = (
+            f"only the value 0 was seen above the noise. Up to {most:,} records may have another one, so the bounds 0 to 1 are a guess: declare them. "
+            'Of a column of codes declare the categories, such as {type: categorical, categories: ["0", "1"]}'
+        )
+        return range_seen, said
     if n - seen <= MOST_BEYOND * n + _SURELY * deviation:
         return range_seen, said if one or most > _UNSURE * n else ""
 
     def outward(at: int, step: int) -> int:
+        if at == ZERO:  # the next power of two is the smallest of all
+            return at
         at += step
         while 0 < at < TEXT - 1 and at != ZERO and noisy[at] > noise:
             at += step
@@ -712,8 +723,8 @@ def _bounds(
     Where they are few grid points apart, as years are in 1024..2048, once more between them, or around the point on which
     both fall. Those of numbers of one size lie further inside, and are moved outward again (`_moved_outward`).
     """
-    if coarse[1] <= coarse[0]:
-        return *rounded_outward(*coarse), ""
+    if coarse[1] <= coarse[0]:  # zeros alone
+        return 0.0, 1.0, ""
     one_size = _one_size(coarse)
     most = round((_MOST_OF_ONE_SIZE if one_size else MOST_BEYOND) * read)
     name, mu = f"bound of {what}", part.mu * math.sqrt(1 - AGAIN)
