@@ -32,7 +32,7 @@ from prepriv.adjacency import Adjacency, n_is_public, rows_changed
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text, middle_in_words
 from prepriv.description.draft_needs import DraftNeeds, as_often_as_not, hopeless, needs_of
 from prepriv.description.look import Look, LookPart, PrivateFrame, frame_of, multiplier, price, rows_there
-from prepriv.description.magnitudes import BINS, GAP, ONE, TEXT, ZERO, bins_of, ends, way_written
+from prepriv.description.magnitudes import BINS, GAP, ONE_TO_TWO, TEXT, ZERO, bins_of, ends, way_written
 from prepriv.domain import MOST_ROWS, Domain, check_unit, drafted_content
 from prepriv.drafted import CHARGE, Drafted, declared_rows
 from prepriv.guarantees.printed import epsilon_at, exact
@@ -634,7 +634,7 @@ class _Drafting:
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
         low, high, narrow = _bounds(second, coarse, values[~np.isnan(values)], read, what, session)
-        if way not in bounds and {*used.tolist()} <= {ZERO, ONE}:  # perhaps zeros and ones
+        if way not in bounds and {*used.tolist()} <= {ZERO, ONE_TO_TWO}:  # perhaps zeros and ones
             low, high = 0.0 if low <= 1 else low, 1.0 if high <= _ABOUT_ONE else high
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)

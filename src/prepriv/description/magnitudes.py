@@ -18,7 +18,7 @@ from prepriv.tables.written import number_written
 SMALLEST_POWER, LARGEST_POWER = -60, 99  # smaller numbers count as zero, larger ones as the largest
 _EACH = LARGEST_POWER - SMALLEST_POWER + 1
 ZERO = _EACH
-ONE = ZERO + 1 - SMALLEST_POWER  # of numbers from 1 to 2
+ONE_TO_TWO = ZERO + 1 - SMALLEST_POWER  # of numbers from 1 to 2
 TEXT, GAP = 2 * _EACH + 1, 2 * _EACH + 2
 FORMS = {
     form: GAP + 1 + i
