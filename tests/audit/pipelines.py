@@ -126,6 +126,11 @@ def _imputation():
                     way
                 ]
                 yield f"{name}, {way}, {adjacency}", Pipeline(domain, (step(payment=payment),))
+                if way == "budget":
+                    yield (
+                        f"{name}, {way}, {adjacency}, half of it gaps",
+                        Pipeline(domain, (step(payment=payment),), missing=0.5),
+                    )
         fading = Sensitivity(caps | {"missing": 0.1, "fade": 0.2})
         yield f"{name}, fading", Pipeline(table(), (step(payment=fading),), missing=0.3)
         yield (

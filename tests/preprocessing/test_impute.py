@@ -13,6 +13,9 @@ from neighbouring import Summing
 from prepriv import payment as pay
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
+from prepriv.mechanisms.covariance import Apart
+from prepriv.mechanisms.handle import Mechanisms
+from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.preprocessing.base import RowShift
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_caps import FillReleased
@@ -73,7 +76,7 @@ def test_fill_is_released_only_from_public_rows_or_a_mechanism():
     public = MeanImputer(payment=pay.Public()).fit_public([x], space, 3)
     assert public.to_json()["fill"] == pytest.approx([0.5, 0.3])
     private = MeanImputer(payment=pay.Budget()).fit_budget([x], space, 3, Summing(exact_sum))
-    assert private.fill == pytest.approx([0.5, 0.5 - 0.4 / 3])  # towards the midpoint, over the declared n
+    assert private.fill == pytest.approx([0.5, 0.3])  # of the two cells that are there
     with pytest.raises(TypeError, match="cannot be stored"):
         imputer(missing=0.5).fit_confidential([x], space, 3).__reduce__()
     assert isinstance(imputer().prediction_map(space), FillReleased)
@@ -82,9 +85,68 @@ def test_fill_is_released_only_from_public_rows_or_a_mechanism():
 
 def test_budget_fill_stays_within_the_bounds_whatever_the_noise():
     fitted = MeanImputer(payment=pay.Budget()).fit_budget(
-        [np.zeros((3, 1))], box(1, 0), 3, Summing(lambda rows, *, dim, radius: np.array([1e9]))
+        [np.zeros((3, 1))], box(1, 0), 3, Summing(lambda rows, *, dim, radius: np.array([1e9, 1.0]))
     )
     assert fitted.fill == 1.0
+
+
+BUDGET = MeanImputer(payment=pay.Budget())
+WIDE = Space(np.array([0.0, -3.0, 2.0, 5.0]), np.array([1.0, 1.0, 12.0, 5.0]), 14.0, np.array([True] * 4))
+
+
+def with_gaps(n, shares, space=WIDE):
+    """Cells in the lowest tenth of the bounds, far from the midpoint, of which a share is missing in each column."""
+    rng = np.random.default_rng(0)
+    x = space.low + 0.1 * space.widths * rng.random((n, space.d))
+    for j, share in enumerate(shares):
+        x[rng.permutation(n)[: round(share * n)], j] = NAN
+    return x
+
+
+def by_budget(x, z, space=WIDE, adjacency="replace-one"):
+    """The fill with the noise of the mechanism itself, z times the sensitivity that the step says; 0: without."""
+    moves = BUDGET.l2_sensitivity(space, adjacency, RowShift())
+    session, none = NoisySession() if z else ExactSession(), np.zeros(len(x), dtype=int)
+    handle = Mechanisms(
+        "it", len(x), adjacency, Apart(), moves, True, z, session, [x], math.inf, len(x), none
+    )
+    return BUDGET.fit_budget([x], space, len(x), handle).fill
+
+
+@pytest.mark.parametrize("shares", [(0, 0, 0, 0), (0.1, 0.6, 0.9, 0.5), (0.99, 0.995, 0, 0.6)])
+def test_budget_without_noise_fills_with_the_mean_of_the_observed_cells(shares):
+    """Divided by all records, a column with three in five gaps was filled three fifths of the way to its midpoint."""
+    x = with_gaps(1000, shares)
+    assert by_budget(x, 0.0) == pytest.approx(np.nanmean(x, axis=0), abs=1e-4 * WIDE.widths.max())
+
+
+def test_a_column_of_gaps_alone_is_filled_at_the_midpoint():
+    assert by_budget(with_gaps(50, (1, 1, 0, 1)), 0.0)[[0, 1, 3]] == pytest.approx([0.5, -1.0, 5.0])
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
+def test_budget_fills_with_that_mean_but_for_the_noise_of_a_ratio(adjacency):
+    """An error in the sum and one in the count, which counts as far as the mean is from the midpoint, over the observed records."""
+    x = with_gaps(4000, (0.6, 0.8, 0.1, 0))
+    noise, mean = 3.0 * BUDGET.l2_sensitivity(WIDE, adjacency, RowShift()), np.nanmean(x, axis=0)
+    off = (mean - (WIDE.low + WIDE.high) / 2)[:3] / (WIDE.widths[:3] / 2)
+    expected = noise * np.sqrt(1 + off**2) / (~np.isnan(x)).sum(axis=0)[:3]
+    found = np.array([by_budget(x, 3.0, adjacency=adjacency)[:3] for _ in range(60)]) - mean[:3]
+    ratio = np.sqrt((found**2).mean(axis=0)) / expected
+    assert (ratio > 0.6).all() and (ratio < 1.5).all(), ratio
+
+
+def test_a_fill_of_few_records_is_drawn_to_the_midpoint_by_the_noise_of_their_number():
+    """Ten records at the bound, the noise of their number is that of forty, and the sums come out as they are."""
+    x = np.full((100, 1), NAN)
+    x[:10] = 0.0
+    handle = Summing(exact_sum, noise_multiplier=20.0, l2_sensitivity=1.0)
+    fill = BUDGET.fit_budget([x], box(1, 0), 100, handle).fill[0]
+    assert fill == pytest.approx(0.5 - 0.5 * 10**2 / (10**2 + 2 * 40**2))
+    many = Summing(lambda rows, *, dim, radius: np.array([-5.0, 60.0]), 20.0, 1.0)  # more gaps than records
+    assert BUDGET.fit_budget([x], box(1, 0), 100, many).fill[0] == 0.5
+    none = Summing(lambda rows, *, dim, radius: np.array([-50.0, -30.0]))  # fewer gaps than none
+    assert BUDGET.fit_budget([x], box(1, 0), 100, none).fill[0] == 0.0
 
 
 # --------------------------------------------------------------------------------------- the sensitivity
@@ -243,20 +305,42 @@ def test_full_rows_by_enumeration():
 # ----------------------------------------------------------------------------------- the other two routes
 
 
+def summed(record, space):
+    """What one record adds to the sum, which is not pulled back here, and is in the ball that the mechanism is told of."""
+
+    def look(rows, *, dim, radius):
+        (row,) = np.vstack(list(rows))
+        assert row.shape == (dim,) and np.linalg.norm(row) <= radius * (1 + 1e-12)
+        seen.append(row)
+        return row
+
+    seen = []
+    BUDGET.fit_budget([np.array([record])], space, 1, Summing(look))
+    return seen[0]
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(cells, min_size=4, max_size=4), st.lists(cells, min_size=4, max_size=4))
 def test_budget_sum_moves_by_no_more_than_declared(a, b):
-    space = box(4, 0, 1, 2, 3, low=-2.0, high=3.0)
-    seen = []
+    one, two = (summed(WIDE.low + WIDE.widths * np.array(cells), WIDE) for cells in (a, b))
+    assert np.linalg.norm(one - two) <= BUDGET.l2_sensitivity(WIDE, "replace-one", RowShift())
+    assert np.linalg.norm(one) <= BUDGET.l2_sensitivity(WIDE, "add-or-remove-one", RowShift())
 
-    def look(rows, *, dim, radius):
-        seen.append(exact_sum(rows, dim=dim, radius=radius))
-        return seen[-1]
 
-    step = MeanImputer(payment=pay.Budget())
-    for record in (a, b):
-        step.fit_budget([np.array([record]) * 5 - 2], space, 1, Summing(look))
-    assert np.linalg.norm(seen[0] - seen[1]) <= step.l2_sensitivity(space, "replace-one", RowShift())
+def test_budget_sum_moves_as_far_as_declared():
+    ends = np.linalg.norm(summed(WIDE.low, WIDE) - summed(WIDE.high, WIDE))
+    assert ends == pytest.approx(BUDGET.l2_sensitivity(WIDE, "replace-one", RowShift()))
+    gaps = np.linalg.norm(summed(np.full(4, NAN), WIDE))
+    assert gaps == pytest.approx(BUDGET.l2_sensitivity(WIDE, "add-or-remove-one", RowShift()))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(cells, min_size=4, max_size=4), st.lists(st.floats(-0.3, 0.3), min_size=4, max_size=4))
+def test_budget_sum_follows_a_row_that_keeps_its_gaps(a, shift):
+    row = WIDE.low + WIDE.widths * np.array(a)
+    moved = np.clip(row + shift, WIDE.low, WIDE.high)
+    far = float(np.linalg.norm(np.nan_to_num(moved - row)))
+    assert np.linalg.norm(summed(row, WIDE) - summed(moved, WIDE)) <= far + 1e-12
 
 
 def test_budget_counts_a_dropped_row_twice():

@@ -23,18 +23,23 @@ from prepriv.space import Space
 
 
 @dataclass(frozen=True)
-class Centred:
-    """Observed cells of some columns minus the midpoint of their bounds; missing cells zero."""
+class CellsAndGaps:
+    """Two numbers of each of k columns, rows (b, 2 k): of an observed cell its distance from the midpoint, of a gap half the width.
+
+    The other of the two is zero, so a record counts with at most half the diagonal of the columns, whatever it misses.
+    """
 
     rows: Rows
     columns: NDArray[np.intp]
     middle: Floats
+    half: Floats
 
     def __iter__(self) -> Iterator[Floats]:
         for block in self.rows:
             x = block[:, self.columns] - self.middle
-            x[np.isnan(x)] = 0.0
-            yield x
+            gaps = np.isnan(x)
+            x[gaps] = 0.0
+            yield np.hstack([x, gaps * self.half])
 
 
 def observed_sums(rows: Rows, space: Space, columns: NDArray[np.intp]) -> tuple[Floats, Counts]:
@@ -52,7 +57,9 @@ def observed_sums(rows: Rows, space: Space, columns: NDArray[np.intp]) -> tuple[
 
 @dataclass(frozen=True)
 class MeanImputer(Imputer):
-    """Fill each missing numeric cell with its column's mean (at training only: at prediction, the midpoint).
+    """Fill each missing numeric cell with the mean of the observed cells of its column.
+
+    By sensitivity that holds at training only: at prediction, the midpoint of the bounds is filled in.
 
     Parameters
     ----------
@@ -66,8 +73,10 @@ class MeanImputer(Imputer):
 
     Notes
     -----
-    The mean divides by max(observed, n - cap). So with too few observed cells the fill is closer to the midpoint,
-    never further away. The total shift is sum_j p_j w_j / N_j with N_j = n - p_j, and p_j tau_j / N_j more if rows
+    By sensitivity, the mean divides by max(observed, n - cap). So with too few observed cells the fill is closer to the
+    midpoint, never further away. By budget, one noisy sum holds the observed cells and the gaps of each column, and the
+    fill is their ratio. It is drawn to the midpoint where few more cells are observed than the noise of their number. The
+    total shift by sensitivity is sum_j p_j w_j / N_j with N_j = n - p_j, and p_j tau_j / N_j more if rows
     have already moved. Source: Provable Privacy with Non-Private Pre-Processing, corrected. Proof:
     docs/proofs/impute.md.
 
@@ -92,9 +101,10 @@ class MeanImputer(Imputer):
         return total / np.maximum(seen, 1 if caps is None else caps.observed), seen
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """Measured from the midpoint, a cell is at most half the width of its column. So a record counts with half the diagonal.
+        """A cell is at most half the width of its column from the midpoint, and a gap counts with that. So a record counts with half the diagonal.
 
-        A dropped row arrives as a row of zeros, which can be anywhere in that ball, or is pulled back to it.
+        A row that moves keeps its gaps. A dropped row arrives as a row of zeros, which can be anywhere in that ball, or is
+        pulled back to it.
         """
         half = float(np.linalg.norm(space.widths[space.may_miss])) / 2
         record = rows_changed(adjacency) * half
@@ -102,9 +112,21 @@ class MeanImputer(Imputer):
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         columns = np.flatnonzero(space.may_miss)
-        fill = midpoints(space)
-        half = float(np.linalg.norm(space.widths[columns])) / 2
-        if half > 0:  # else all bounds are points, and so are the fillings
-            total = mechanisms.sum(Centred(rows, columns, fill[columns]), dim=len(columns), radius=half)
-            fill[columns] = np.clip(fill[columns] + total / n, space.low[columns], space.high[columns])
+        fill, half = midpoints(space), space.widths[columns] / 2
+        radius = float(np.linalg.norm(space.widths[columns])) / 2
+        if radius > 0:  # else all bounds are points, and so are the fillings
+            cells = CellsAndGaps(rows, columns, fill[columns], half)
+            above, gaps = np.split(mechanisms.sum(cells, dim=2 * len(columns), radius=radius), 2)
+            noise = mechanisms.noise_multiplier * mechanisms.l2_sensitivity
+            share = _noisy_ratio(above, n * half - gaps, n * half, noise)
+            fill[columns] = np.clip(fill[columns] + half * share, space.low[columns], space.high[columns])
         return FillReleased(fill)
+
+
+def _noisy_ratio(top: Floats, bottom: Floats, most: Floats, noise: float) -> Floats:
+    """top / bottom, both with the same noise, of a bottom in [0, most]; drawn to 0 where the bottom is not above its noise.
+
+    It is top * bottom / (bottom^2 + 2 noise^2), where 2 noise^2 is the expected square of the noise of both.
+    """
+    bottom = np.clip(bottom, 0.0, most)
+    return np.asarray(top * bottom / np.maximum(bottom * bottom + 2.0 * noise * noise, 1e-300))

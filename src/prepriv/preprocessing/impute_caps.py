@@ -226,9 +226,10 @@ class Moves:
 
 @dataclass(frozen=True)
 class Imputer(Step):
-    """Fill each missing numeric cell by a statistic of its column (at prediction: the midpoint of the declared bounds).
+    """Fill each missing numeric cell by a statistic of its column.
 
-    Paid for by sensitivity, it fades to the midpoint as the caps say (`ImputerCaps`). A subclass says how far a record
+    Paid for by sensitivity, it fades to the midpoint of the bounds as the caps say (`ImputerCaps`), and new rows are filled
+    with that midpoint. Paid for by budget or public rows, new rows are filled with the released statistic. A subclass says how far a record
     moves its statistics, which further conditions that takes, and how they are computed.
     """
 

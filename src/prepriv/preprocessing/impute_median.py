@@ -105,7 +105,9 @@ class MedianCaps(ImputerCaps):
 
 @dataclass(frozen=True)
 class MedianImputer(Imputer):
-    """Fill each missing numeric cell with its column's median (at prediction: the midpoint of the bounds).
+    """Fill each missing numeric cell with the median of its column.
+
+    By sensitivity that holds at training only: at prediction, the midpoint of the bounds is filled in.
 
     Parameters
     ----------

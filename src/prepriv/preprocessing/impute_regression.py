@@ -235,7 +235,7 @@ class RegressionImputer(Imputer):
     Notes
     -----
     Prefer it to MeanImputer if columns predict each other well. It costs (1 + B) / ridge times as much, or somewhat
-    more for a small B. At prediction, the midpoint is filled in. Proof: docs/proofs/impute.md.
+    more for a small B. By sensitivity, the midpoint is filled in at prediction. Proof: docs/proofs/impute.md.
 
     Examples
     --------

@@ -85,7 +85,9 @@ class TrimmedMeanCaps(ImputerCaps):
 
 @dataclass(frozen=True)
 class TrimmedMeanImputer(Imputer):
-    """Fill each missing numeric cell with the mean of its column without extremes (at prediction: the midpoint).
+    """Fill each missing numeric cell with the mean of its column without extremes.
+
+    By sensitivity that holds at training only: at prediction, the midpoint of the bounds is filled in.
 
     Parameters
     ----------

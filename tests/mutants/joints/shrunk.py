@@ -10,6 +10,7 @@ SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes
 
 STEADY = "tests/recipes/test_steady_descent.py"
 PARTS = "tests/learners/test_two_parts.py"
+IMPUTE = "tests/preprocessing/test_impute.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -291,5 +292,37 @@ MUTANTS: tuple[Mutant, ...] = (
         "StandardScaler(floor, radius=wide, columns=numeric, payment",
         "StandardScaler(floor, radius=wide, columns=numeric, shrink=True, payment",
         (RECIPE, "-k", "a_target_keeps"),
+    ),
+    Mutant(
+        "a noisy mean of observed cells that is divided by all records",
+        "our own: fills three fifths of the way to the midpoint, found by a newcomer",
+        "preprocessing/impute.py",
+        "n * half - gaps, n * half, noise)",
+        "n * half, n * half, noise)",
+        (IMPUTE, "-k", "without_noise_fills"),
+    ),
+    Mutant(
+        "a gap counts with the whole width, outside the ball of the sum",
+        "our own: a sum that moves further than its noise is for",
+        "preprocessing/impute.py",
+        "gaps * self.half",
+        "gaps * 2 * self.half",
+        (IMPUTE, "-k", "by_no_more_than_declared"),
+    ),
+    Mutant(
+        "a gap counts beside a cell that is there",
+        "our own: a sum that moves further than its noise is for",
+        "preprocessing/impute.py",
+        "gaps * self.half",
+        "~gaps * self.half",
+        (IMPUTE, "-k", "by_no_more_than_declared"),
+    ),
+    Mutant(
+        "a fill of few records is a ratio of noise",
+        "our own: fills at the bounds where nothing but noise was counted",
+        "preprocessing/impute.py",
+        "2.0 * noise * noise",
+        "0.0 * noise * noise",
+        (IMPUTE, "-k", "drawn_to_the_midpoint"),
     ),
 )
