@@ -355,6 +355,50 @@ def test_a_later_score_of_the_model_is_asked_for(tmp_path, note):
     assert "row 3 paid to evaluate this model" in asked
 
 
+def test_every_score_that_was_charged_is_shown_or_asked_for_and_names_its_model(measured, tmp_path, capsys):
+    """A page with its holdout score hid a later one, and the score of another model passed as one of this package."""
+    ledger, folder = str(shutil.copy(measured / "L.db", tmp_path / "L.db")), tmp_path / "run"
+    for name in ("m/model.json", "page.html"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(measured / name, folder / name)
+    other = made(tmp_path, "other", ledger)
+    found = dict[str, str]()
+    for name, model in (("late", prepriv.Model.load(folder / "m")), ("others", other)):
+        plan = prepriv.evaluation.evaluation_plan.plan_evaluation(model, n=50, epsilon=1.0)
+        score = prepriv.evaluation.evaluate.evaluate(plan, model, ROWS, LABELS, ledger=ledger)
+        found[name] = str(score.save(tmp_path / f"{name}.html", ledger=ledger))
+        digest = prepriv.evaluation.evaluation_plan.model_hash(model)
+        assert digest in Path(found[name]).read_text(encoding="utf-8")
+
+    def judged(*files):
+        code = run(["ledger", "verify", ledger, *map(str, files)])
+        return code, capsys.readouterr().out
+
+    code, said = judged(folder)
+    row = next(one.sequence for one in Ledger.open(ledger).entries() if "evaluate model" in one.note)
+    assert code == 8 and f"row {row} paid to evaluate this model" in said
+    assert f"row {row}, a score of {folder / 'm' / 'model.json'} (" in said
+    code, said = judged(folder, found["late"])
+    assert code == 0 and f"late.html: ok, charge {row}; a score of {folder / 'm' / 'model.json'}" in said
+    code, said = judged(folder, found["others"], found["late"])
+    assert code == 8 and f"others.html: ASK, see below, charge {row + 2}" in said
+    assert "no file given is that model" in said and "nothing given here shows it" not in said
+    assert judged(folder, found["others"], found["late"], tmp_path / "other")[0] == 0
+    line = ["report", str(folder / "m"), "--verify", str(folder / "page.html"), "--ledger", ledger]
+    assert run(line) == 8
+    out = capsys.readouterr().out
+    assert f"row {row}, a score of this model (" in out and f"row {row} paid to evaluate this model" in out
+    digits = prepriv.evaluation.evaluation_plan.model_hash(other)[:12]
+    assert f"row {row + 2}, a score of model {digits} (" in out
+    shutil.copy(found["late"], folder)
+    shutil.copy(found["others"], folder)
+    assert run(line) == 0
+    assert f"late.html stands beside this model, and is its score that row {row} paid" in (
+        out := capsys.readouterr().out
+    )
+    assert "others.html" not in out
+
+
 @pytest.mark.parametrize("name", ["cap", "total", "dataset"])
 def test_the_ledger_block_of_a_page_cannot_be_edited(measured, capsys, name):
     model = prepriv.Model.load(measured / "m")

@@ -51,14 +51,15 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         assert run([*line, str(copy)]) == 2
         assert "is a measurement" in capsys.readouterr().err
         noted = name == "ev.html"  # a ledger holds one hash beside a charge
-        assert run(["ledger", "verify", str(ledger), str(copy)]) == (0 if noted else 8)
+        assert run(["ledger", "verify", str(ledger), str(copy)]) == 8
         said = capsys.readouterr().out
-        assert said.endswith(
-            "exit code 0: nothing wrong was found in these files\n"
-            if noted
-            else "exit code 8: not decided, or a question is open\n"
-        )
-        assert ("ok, charge 1" if noted else "NOT DECIDED, charge 1") in said
+        assert said.endswith("exit code 8: not decided, or a question is open\n")
+        assert ("ASK, see below, charge 1" if noted else "NOT DECIDED, charge 1") in said
+        assert "no file given is that model" in said
+        run(["ledger", "verify", str(ledger), str(copy), str(tmp_path / "m")])
+        said = capsys.readouterr().out
+        assert ("ok, charge 1; a score of" if noted else "NOT DECIDED, charge 1") in said
+        assert "ASK" not in said
     assert "of another file, so this file is not the one that was released" in said
     with (tmp_path / "ev.html").open("a") as opened:
         opened.write(" ")

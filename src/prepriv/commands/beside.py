@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from prepriv.commands.exits import FOUND, Stop
+from prepriv.commands.receipts import sha256_of
+from prepriv.commands.scores import DIGITS, model_of
+from prepriv.evaluation.evaluation_plan import model_hash
+from prepriv.ledger import Entry
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.page import data_of
 
 _PAGES = (".html", ".htm", ".json")
 _MOST = 20  # files that are looked at
 _LARGEST = 20_000_000  # bytes of one
-_SHOWN = 12  # digits of a hash
 
 
 def of_another_model(page: Path, data: Mapping[str, object], model: Model, file: Path) -> Stop | None:
@@ -29,8 +32,8 @@ def of_another_model(page: Path, data: Mapping[str, object], model: Model, file:
     # without two charges an edited model looks like another one
     perhaps = "" if theirs is not None and ours is not None else ", or the file of this one was changed"
     return Stop(
-        f"{page} is the page of another model{perhaps}: it names a model file whose SHA-256 begins with {named[:_SHOWN]}, "
-        f"and that of {file} begins with {here[-1][:_SHOWN]}. Nothing else was compared",
+        f"{page} is the page of another model{perhaps}: it names a model file whose SHA-256 begins with {named[:DIGITS]}, "
+        f"and that of {file} begins with {here[-1][:DIGITS]}. Nothing else was compared",
         FOUND,
     )
 
@@ -51,25 +54,29 @@ def named_model(data: object) -> str:
 
 def file_hashes(model: Model, file: Path) -> tuple[str, str]:
     """The SHA-256 of what a model's file holds as this version writes it, and that of its bytes: line endings can differ."""
-    return hashlib.sha256(model.text().encode()).hexdigest(), hashlib.sha256(file.read_bytes()).hexdigest()
+    return model_hash(model), sha256_of(file)
 
 
 def pages_beside(model: Path, released: Model) -> tuple[list[Path], list[Path]]:
     """In the folder of a run: pages that name this model, .html first, and pages that name another one."""
     file = artifact_file(model)
     here = file_hashes(released, file)
-    try:
-        beside = [one for one in sorted(file.parent.parent.iterdir()) if one.suffix.lower() in _PAGES]
-    except OSError:
-        return [], []
-    named = {one: _named_in(one) for one in beside[:_MOST]}
+    named = {one: _named_in(one) for one in _files_of_run(file)}
     found = [one for one, digest in named.items() if digest in here]
     return found, [one for one, digest in named.items() if digest and digest not in here]
 
 
+def _files_of_run(file: Path) -> list[Path]:
+    try:
+        beside = [one for one in sorted(file.parent.parent.iterdir()) if one.suffix.lower() in _PAGES]
+    except OSError:
+        return []
+    return [one for one in beside[:_MOST] if one.is_file()]
+
+
 def _named_in(file: Path) -> str:
     try:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
+        if file.stat().st_size > _LARGEST:
             return ""
         return named_model(data_of(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError):
@@ -90,6 +97,22 @@ def pages_in_words(model: Path, released: Model, verified: Path | None = None) -
         for one in others
         if verified is None or not _same(one, verified)
     ]
+
+
+def scores_beside(file: Path, model: Model, rows: Sequence[Entry]) -> dict[str, str]:
+    """In the folder of a run: files that are, byte for byte, scores of its model which these rows of a ledger released, in words by their run.
+
+    file: that of the model.
+    """
+    digits = model_hash(model)[:DIGITS]
+    paid = {one.plan_uid: one.sequence for one in rows if model_of(one) == digits}
+    made = {one.artifact: one.plan_uid for one in rows if one.kind == "released" and one.plan_uid in paid}
+    found = dict[str, str]()
+    for one in _files_of_run(file) if made else ():
+        with suppress(OSError):
+            if one.stat().st_size <= _LARGEST and (uid := made.get(sha256_of(one))):
+                found[uid] = f"{one} stands beside this model, and is its score that row {paid[uid]} paid for"
+    return found
 
 
 def _same(a: Path, b: Path) -> bool:

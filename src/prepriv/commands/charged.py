@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import not_recorded
+from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
@@ -310,9 +311,14 @@ def to_ask(
     page: Report | None = None,
     others: Sequence[str] = (),
     tables: Tables = _NO_TABLES,
+    shown: Collection[str] = (),
 ) -> list[str]:
-    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs."""
-    entries = Ledger.open(place).entries()
+    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs.
+
+    shown: the runs that measured the model later, and whose files are at hand.
+    """
+    books = {name: Ledger.open(name).entries() for name in (place, *others)}
+    entries = books[place]
     key = tuple((model.receipt or {}).get(name) for name in CHARGE)
     row = next((one for one in entries if (one.plan_uid, one.sequence, one.head) == key), None)
     alone = Report.of(model.declared, private=model.private, receipt=model.receipt, model=model)
@@ -323,7 +329,7 @@ def to_ask(
     ]
     if row is None:  # said as wrong
         return asked
-    asked += _scored_later(entries, row, model, page)
+    asked += scores_not_shown(books, model_hash(model)[:DIGITS], page, shown)
     whole = None if page is None or model.choice is not None else _of_both(model, page, row)
     if whole is not None and whole.hash != row.plan_hash:
         asked.append(
@@ -343,19 +349,6 @@ def to_ask(
     return [said, *asked]
 
 
-def _scored_later(entries: Sequence[Entry], row: Entry, model: Model, page: Report | None) -> list[str]:
-    """A score of this very model that was paid for later, where the page shows none."""
-    if page is None or page.measured is not None:
-        return []
-    of_this = f"model {model_hash(model)[:12]}"
-    paid = [one for one in entries if one.kind == "charged" and one.sequence > row.sequence]
-    return [
-        f"why the page shows no score: row {one.sequence} paid to evaluate this model"
-        for one in paid
-        if "evaluate" in _kinds(one) and of_this in one.note
-    ]
-
-
 def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> list[str]:
     """Of a model that a ledger paid for, all of it as far as this copy goes: the day of the charge, what was charged before and
     after, and what an outsider can learn from all of it now and at most. further: other ledgers."""
@@ -366,14 +359,15 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     others = [entry for entry in rows if entry.kind == "charged" and entry.plan_uid != row.plan_uid]
     before = [entry for entry in others if entry.sequence < row.sequence]
     later = [entry for entry in others if entry.sequence > row.sequence]
+    this = {model_hash(model)[:DIGITS]: "this model"}
     lines = [
         f'row {row.sequence} of the data set "{book.header.dataset_id}", charged on {row.day} (UTC): the ledger says so, and its hashes '
         "do not cover the day",
-        f"in this copy of the ledger {_charges(book.header, rows, later, 'came later')}",
+        f"in this copy of the ledger {_charges(book.header, rows, later, 'came later', this)}",
     ]
     if before:
         lines.append(
-            f"{_charges(book.header, rows, before, 'came before')}. Ask what was chosen after seeing the results{_second(model, before)}"
+            f"{_charges(book.header, rows, before, 'came before', this)}. Ask what was chosen after seeing the results{_second(model, before)}"
         )
     unit, cap, alike = book.header.unit, book.header.cap, _alike(place, further)
     alone = ""
@@ -406,21 +400,28 @@ def _second(model: Model, before: Sequence[Entry]) -> str:
     return ", and whether ε and δ of this model were chosen before anyone saw the draft: no ledger shows that, and another model was trained in between"
 
 
-def _charges(header: Header, rows: Sequence[Entry], entries: Sequence[Entry], when: str) -> str:
+def _charges(
+    header: Header, rows: Sequence[Entry], entries: Sequence[Entry], when: str, models: Mapping[str, str]
+) -> str:
     """How many runs were charged, and each of the first."""
     count = len({one.plan_uid for one in entries})
     said = f"{count or 'no'} charge{'' if count < 2 else 's'} {when}"
-    each = runs_in_words(header, rows, entries)
+    each = runs_in_words(header, rows, entries, models)
     return f"{said}: {'; '.join(each)}" if each else said
 
 
-def runs_in_words(header: Header, rows: Sequence[Entry], charged: Sequence[Entry]) -> list[str]:
-    """Of charges among the rows of a ledger each of the first runs: its row, what it paid for, its cost and artifact. A run that is charged to several periods is one."""
+def runs_in_words(
+    header: Header, rows: Sequence[Entry], charged: Sequence[Entry], models: Mapping[str, str]
+) -> list[str]:
+    """Of charges among the rows of a ledger each of the first runs: its row, what it paid for, its cost and artifact. A run that is charged to several periods is one.
+
+    models: those at hand, in words, by the first digits of their hash.
+    """
     runs = dict[str, list[Entry]]()
     for entry in charged:
         runs.setdefault(entry.plan_uid, []).append(entry)
     made = {one.plan_uid: one.artifact for one in rows if one.kind == "released"}
-    each = [_in_words(header, parts, made.get(uid)) for uid, parts in [*runs.items()][:_MOST_RUNS]]
+    each = [_in_words(header, parts, made.get(uid), models) for uid, parts in [*runs.items()][:_MOST_RUNS]]
     more = Counter(_kind(parts[0]) for parts in [*runs.values()][_MOST_RUNS:])
     if more:
         each.append(
@@ -429,13 +430,14 @@ def runs_in_words(header: Header, rows: Sequence[Entry], charged: Sequence[Entry
     return each
 
 
-def _in_words(header: Header, parts: Sequence[Entry], artifact: str | None) -> str:
+def _in_words(header: Header, parts: Sequence[Entry], artifact: str | None, models: Mapping[str, str]) -> str:
     """What a run was charged for, in words, with its row, cost and artifact."""
     numbers = ", ".join(str(one.sequence) for one in parts)
     cost = short_amount(header.unit, parts[0].cost)
     every = f" in each of {len(parts)} {header.periods.split()[0]}s" if len(parts) > 1 else ""
     held = f"artifact {artifact[:12]}" if artifact else "no artifact is recorded"
-    return f"row{'s' if len(parts) > 1 else ''} {numbers}, {_WHAT[_kind(parts[0])]} ({cost}{every}, {held})"
+    what = f"a score of {whose_score(parts[0], models)}" if model_of(parts[0]) else _WHAT[_kind(parts[0])]
+    return f"row{'s' if len(parts) > 1 else ''} {numbers}, {what} ({cost}{every}, {held})"
 
 
 def _kind(entry: Entry) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +23,11 @@ from prepriv.commands.receipts import (
     charges_of,
     missing_receipts,
     not_compared_in,
+    runs_named,
     sha256_of,
     unanswered,
 )
+from prepriv.commands.scores import model_of, whose_score
 from prepriv.commands.verify import SAID, differences, of_another_version
 from prepriv.domain import Domain
 from prepriv.evaluation.result import PrivateEvaluation
@@ -55,11 +57,14 @@ class Judged:
 
 
 def judge(
-    given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]], by_hand: Mapping[str, Domain]
+    given: Mapping[str, Given],
+    ledgers: Mapping[str, Sequence[Entry]],
+    by_hand: Mapping[str, Domain],
+    names: Mapping[str, str],
 ) -> dict[str, Judged]:
     """Each file that was given out, against sound ledgers, pages against their models (those given, and those beside the pages), and schemas against the models given.
 
-    by_hand: what schemas declare of which nothing was drafted.
+    by_hand: what schemas declare of which nothing was drafted. names: of all models given, by the first digits of their hash.
     """
     rows = [*ledgers.values()]
     judged = {name: Judged(charges_of(one, rows), missing_receipts(one, rows)) for name, one in given.items()}
@@ -73,6 +78,7 @@ def judge(
             one.kind == "model" and name not in sound
         ):  # its charge is not here, and a draft that it used can be
             judged[name].wrong += _used_drafts(Path(name), [*ledgers])
+    scored = _scores(judged, sound, rows, names)
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
     tables = drafted_tables(_domains(sound), [*ledgers])
     shown: dict[Path, Report] = {}  # of each model the page that shows most
@@ -81,11 +87,11 @@ def judge(
             file = files.get(one.artifacts[0]) or _beside(Path(name), one.artifacts[0])
             page = _page(judged[name], Path(name), file, [*ledgers])
             if file is not None and page is not None:
-                _charged(judged[name], file, page, [*ledgers], tables)
+                _charged(judged[name], file, page, [*ledgers], tables, scored)
                 if page.measured is not None or file not in shown:
                     shown[file] = page
     for file in files.values():
-        _charged(judged[str(file)], file, shown.get(file), [*ledgers], tables)
+        _charged(judged[str(file)], file, shown.get(file), [*ledgers], tables, scored)
     models = _models(given, shown, ledgers)
     for name, one in sound.items():
         if one.domain is not None:
@@ -264,7 +270,37 @@ def _domains(sound: Mapping[str, Given]) -> list[Domain]:
     return found
 
 
-def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[str], tables: Tables) -> None:
+def _scores(
+    judged: Mapping[str, Judged],
+    sound: Mapping[str, Given],
+    ledgers: Sequence[Sequence[Entry]],
+    models: Mapping[str, str],
+) -> set[str]:
+    """Name the model that each score measured, or ask where that model is. Gives the runs whose scores were compared whole."""
+    paid = {one.plan_uid: one for rows in ledgers for one in rows if model_of(one)}
+    shown = set[str]()
+    for name, one in sound.items():
+        for uid in runs_named([one], ledgers) & paid.keys() if one.kind in ("measurement", "other") else ():
+            row = paid[uid]
+            if whose := models.get(model_of(row)):
+                judged[name].remarks.append(f"a score of {whose}")
+            else:
+                judged[name].asked.append(
+                    f"where the model is that was measured: row {row.sequence} paid to evaluate {whose_score(row, {})}, and no file given is that model"
+                )
+            if not judged[name].undecided:
+                shown.add(uid)
+    return shown
+
+
+def _charged(
+    found: Judged,
+    file: Path,
+    page: Report | None,
+    places: Sequence[str],
+    tables: Tables,
+    scored: Collection[str],
+) -> None:
     """What `prepriv report --ledger` finds of a model and its page."""
     try:
         model = Model.load(file)
@@ -280,4 +316,4 @@ def _charged(found: Judged, file: Path, page: Report | None, places: Sequence[st
         found.undecided.append(str(why))
         wrong = []
     found.wrong += [*wrong, *unclaimed_drafts(place, model, others)[0]]
-    found.asked += to_ask(place, model, page, others, tables)
+    found.asked += to_ask(place, model, page, others, tables, scored)

@@ -301,10 +301,10 @@ def verify(
         if (given or by_hand) and len(sound) == len(found):  # a damaged ledger may hold any charge
             from prepriv.commands.judged import judge
 
-            files = judge(given, rows, by_hand)
+            files = judge(given, rows, by_hand, all_given.models)
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
         perhaps += _hardly_limited([books[name] for name in rows])
-        others, together = _beside_files(books, [*rows], given if files else {})
+        others, together = _beside_files(books, [*rows], given if files else {}, all_given.models)
         if as_json:
             told = _verdict(found, files, all_given.not_compared, [*by_hand])
             more = {"ask_of_ledgers": perhaps, "copies": copied, "together": together, "not_given": others}
@@ -446,7 +446,7 @@ def _of_the_same(books: Mapping[str, Book], others: Sequence[str], name: str) ->
 
 
 def _beside_files(
-    books: Mapping[str, Book], names: Sequence[str], given: Mapping[str, Given]
+    books: Mapping[str, Book], names: Sequence[str], given: Mapping[str, Given], models: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
     """(Of each ledger what it paid for that no file names, where files were given; what is booked in all of them)."""
     if not given and len(names) < 2:
@@ -455,7 +455,7 @@ def _beside_files(
     from prepriv.commands.several import booked_together, paid_for_others
 
     named = runs_named([*given.values()], [books[name][1] for name in names])
-    others = {name: paid_for_others(books[name], named) for name in names if given}
+    others = {name: paid_for_others(books[name], named, models) for name in names if given}
     return {name: line for name, line in others.items() if line}, booked_together(
         [books[name] for name in names]
     )

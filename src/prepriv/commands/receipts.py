@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prepriv.commands.exits import Stop, reason
+from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.ledger import Entry
@@ -36,6 +37,7 @@ _ALONE = (
     b"<title>prepriv description</title>",
     b"<title>prepriv sketch</title>",
 )  # pages without data
+_IN_MODEL = {"weights", "maps", "plan"}  # keys of one
 _PAGE = re.compile(r"\bpage ([0-9a-f]{64})\b")  # `of_page`
 _UNRECORDED = (
     "charged in row {row}, but no row holds the hash of what was released, so its bytes were not compared: the run was killed, "
@@ -138,11 +140,13 @@ class Given:
 
 @dataclass
 class Collected:
-    """What was given out: files with receipts; why each other file was not compared; and what schemas declare that were made by hand."""
+    """What was given out: files with receipts; why each other file was not compared; what schemas declare that were made by hand; and the names of
+    all models, by the first digits of what their file holds, as the note of a charge for a score names it."""
 
     given: dict[str, Given] = field(default_factory=dict)
     not_compared: dict[str, str] = field(default_factory=dict)
     by_hand: dict[str, Domain] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.given) + len(self.not_compared) + len(self.by_hand)
@@ -217,6 +221,8 @@ def _collect(found: Collected, file: Path) -> None:
     if _holds_predictions(data):
         found.not_compared[name] = PREDICTIONS
         return
+    if is_model := isinstance(data, Mapping) and data.keys() >= _IN_MODEL:
+        found.models[_hash_as_lf(file)[:DIGITS]] = name
     own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
     mine = next(_receipts(own), None)
     if mine is None:
@@ -227,7 +233,7 @@ def _collect(found: Collected, file: Path) -> None:
         domain = _domain_of(file)
         found.given[name] = Given(receipts, mine, _drafted_in(domain), "schema", domain, file=sha256_of(file))
     else:
-        kind, artifacts = _artifact_in(file, data)
+        kind, artifacts = _artifact_in(file, data, is_model)
         found.given[name] = Given(receipts, mine, artifacts, kind)
 
 
@@ -355,11 +361,16 @@ def sha256_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _artifact_in(file: Path, data: Mapping[str, Any]) -> tuple[FileKind, tuple[str, ...]]:
+def _hash_as_lf(file: Path) -> str:
+    """The hash of its bytes, had no mail or editor changed the ends of its lines."""
+    text = file.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return hashlib.sha256(text.rstrip(b"\n") + b"\n").hexdigest()
+
+
+def _artifact_in(file: Path, data: Mapping[str, Any], is_model: bool) -> tuple[FileKind, tuple[str, ...]]:
     """What it is, and the hash of the model's file that its page states; of anything else its own."""
     named = data.get("artifact")
     said = named.get("sha256") if isinstance(named, Mapping) else None
-    is_model = {"weights", "maps", "plan"} <= data.keys()
     if isinstance(said, str) and not is_model:
         return "page", (said,)
     return "model" if is_model else "other", (sha256_of(file),)

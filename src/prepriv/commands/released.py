@@ -17,7 +17,7 @@ import typer
 
 from prepriv._text import csv_cell
 from prepriv.columns import Numeric
-from prepriv.commands.beside import of_another_model, pages_in_words
+from prepriv.commands.beside import of_another_model, pages_in_words, scores_beside
 from prepriv.commands.charged import (
     booked_findings,
     charge_problems,
@@ -356,11 +356,13 @@ def _check_charge(
         told = [] if wrong or failed else told_of_charge(place, released, others)
         of_each = [books[one] for one in places]
         told += booked_together(of_each) if told else []
+        scores = scores_beside(file, released, [row for one in places for row in books[one][1]])
+        told += [*scores.values()] if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
             *perhaps_the_same(headers),
             *hardly_limited(of_each),
-            *to_ask(place, released, page, others),
+            *to_ask(place, released, page, others, shown=scores),
         ]
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None

@@ -82,11 +82,11 @@ def hardly_limited(books: Sequence[Book]) -> list[str]:
     ]
 
 
-def paid_for_others(book: Book, named: Collection[str]) -> str:
-    """Of a ledger that was given with files: the charges that no file names, in words; "" where each is named."""
+def paid_for_others(book: Book, named: Collection[str], models: Mapping[str, str]) -> str:
+    """Of a ledger that was given with files: the charges that no file names, in words; "" where each is named. models: those given, by the first digits of their hash."""
     header, rows = book
     others = [one for one in rows if one.kind == "charged" and one.plan_uid not in named]
-    told = runs_in_words(header, rows, others)
+    told = runs_in_words(header, rows, others, models)
     runs = len({one.plan_uid for one in others})
     if not told:
         return ""

@@ -122,8 +122,16 @@ def page_of(of: PrivateEvaluation) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>prepriv evaluation</title><style>\n{page_style()}</style></head>"
-        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{fragment(of)}</main></body></html>\n"
+        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{_whose(of)}{fragment(of)}</main></body></html>\n"
     )
+
+
+def _whose(of: PrivateEvaluation) -> str:
+    """Which model was measured, by the hash of its file, as its own page and a ledger name it."""
+    digest = of.plan.model
+    if digest is None:
+        return ""
+    return f"<p>The model that was measured is the one whose file, model.json, has the SHA-256 <code>{escape(digest)}</code>.</p>"
 
 
 def quality_in_html(of: PrivateEvaluation) -> str:

@@ -1,0 +1,57 @@
+"""Scores that ledgers charged beside the training of a model: of which model each is, and whether anything at hand shows it. docs/learn/auditing.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.ledger import Entry
+from prepriv.release.report import Report
+
+_OF = re.compile(r"(?:^|, |`: )evaluate model ([0-9a-f]{12})\b(?!.*, train\b)")  # a person's note in front
+DIGITS = 12
+"""Of the hash of a model's file that the note of a charge names."""
+
+
+def model_of(entry: Entry) -> str:
+    """The first digits of the hash of the model's file whose score a row paid for; "" of any other row."""
+    found = _OF.findall(entry.note.split(" | ")[0])
+    return found[-1] if entry.kind == "charged" and found else ""
+
+
+def whose_score(entry: Entry, models: Mapping[str, str]) -> str:
+    """In words what a charge for a score measured. models: those at hand, in words, by the first digits of their hash."""
+    digits = model_of(entry)
+    return models.get(digits, f"model {digits}" if digits else "a model")
+
+
+def scores_not_shown(
+    books: Mapping[str, Sequence[Entry]], digits: str, page: Report | None, shown: Collection[str]
+) -> list[str]:
+    """What to ask of a model: each score that a ledger charged for it beside its training, and that neither its page nor a file at hand shows.
+
+    books: the rows of each ledger. digits: the first ones of the model's hash. shown: the runs whose files are at hand.
+    """
+    measured = None if page is None else page.measured
+    receipt = measured.receipt if isinstance(measured, PrivateEvaluation) else None
+    seen = {*shown, (receipt or {}).get("plan_uid")}
+    found = list[str]()
+    for place, rows in books.items():
+        runs = dict[str, list[str]]()
+        for one in rows:
+            if model_of(one) == digits and one.plan_uid not in seen:
+                runs.setdefault(one.plan_uid, []).append(str(one.sequence))
+        released = {one.plan_uid for one in rows if one.kind == "released"}
+        for uid, numbers in runs.items():
+            row = f"row{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+            of = f" of {place}" if len(books) > 1 else ""
+            ask = (
+                "Ask for its page, and give it to `prepriv ledger verify`, too"
+                if uid in released
+                else "The ledger holds no hash of a file: ask what was printed"
+            )
+            found.append(
+                f"what the later score was: {row}{of} paid to evaluate this model ({digits}), and nothing given here shows it. {ask}"
+            )
+    return found
