@@ -246,7 +246,7 @@ def test_the_advice_names_less_noise_where_noise_hides_r2():
     assert intervals.noise_hides(below) and intervals.rows_that_show(below, 500) is None
     said = Quality("40 rows", of_number=True, measures=("r2", "absolute_error"), by="g", set_aside=True)
     assert said.more_on_the_mean == (
-        'a larger holdout (`--holdout 0.4`, `holdout=0.4` in Python), a larger ε, `--measure r2` (`measures=["r2"]` in Python) alone or '
+        'a larger holdout (`--holdout`, `holdout=` in Python), a larger ε, `--measure r2` (`measures=["r2"]` in Python) alone or '
         "no `--by` (`by=` in Python) would tell more"
     )
     hidden = dataclasses.replace(said, noise_hides=False, rows_enough=2310.0).more_on_the_mean

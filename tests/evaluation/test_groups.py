@@ -239,7 +239,8 @@ def test_a_column_that_the_model_does_not_read_has_groups_that_are_declared_besi
     for wrong, says in (
         ({"groups": ["f", "f"]}, "distinct"),
         ({"by": None}, "give by"),
-        ({"by": "a"}, "leave out groups"),
+        ({"by": "a"}, "declare it in the schema as"),
+        ({"by": "a", "groups": None}, "declare it in the schema as"),
         ({"groups": None}, "declare groups"),
     ):
         with pytest.raises(ValueError, match=says):
@@ -404,7 +405,13 @@ def test_what_would_tell_more_of_r2_is_what_has_less_noise():
         assert part in said
     often = replace(found, measures=("r2",), by=None, largest_error=6.5, error_bound=6.5, set_aside=True)
     said = " ".join(to_do(often, weighed=False, weak=False))
-    assert "--by" not in said and "r2" not in said and "smaller" not in said and "--holdout 0.4" in said
+    assert (
+        "--by" not in said
+        and "r2" not in said
+        and "smaller" not in said
+        and "larger holdout (`--holdout`," in said
+        and "0.4" not in said
+    )
     assert "on rows that were not trained on" not in said and "in a new training" in said
     refused = replace(found, r2=None, r2_ends=None, mean_error=None)
     said = " ".join([*refused.good(), *to_do(refused, weighed=False, weak=False)])

@@ -12,6 +12,7 @@ from prepriv.commands.printing import console, print_measured
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.plans.decision import decision
+from prepriv.release.advice import to_do
 
 SCORES = np.array(
     [[3000.0, 20.0], [500.0, 60.0], [200.0, 120.0], [60.0, 300.0]]
@@ -55,6 +56,36 @@ def test_lines_without_enough_rows_and_models_of_more_classes_have_none():
     assert [t.above for t in made_of(few).thresholds] == [0.1, 0.3]
     assert made_of(np.zeros((4, 2)), ("a", "b", "c")).thresholds == ()
     assert "thresholds" not in made_of([[1000, 10], [10, 3240]], measures="confusion").to_json()
+
+
+def test_where_noise_hides_all_of_them_one_line_says_why_there_is_no_table(capsys):
+    """docs/imbalance.md promises a table: 8 % injuries among 939 records had none, without a word."""
+    made = made_of(np.array([[400.0, 2.0], [30.0, 3.0], [9.0, 1.0], [3.0, 4.0]]))
+    assert made.thresholds == () and made.no_thresholds in made.fragment()
+    print_measured(made)
+    assert "Thresholds: no table" in " ".join(capsys.readouterr().out.split())
+    for has in (made_of(SCORES), made_of(np.zeros((4, 2)), ("a", "b", "c"))):
+        assert has.no_thresholds == "" and "no table" not in has.fragment()
+
+
+@pytest.mark.parametrize(("rare", "named"), [(75, True), (40, False), (300, False)])
+def test_scores_alone_are_advised_where_they_would_be_enough_for_the_auc(rare, named):
+    """8 % injuries at an epsilon of 1: AUC was refused beside three other measures, and alone it is given."""
+    domain = Domain.box(0, 1, 2, ["0", "1"], n=939)
+    plan = plan_evaluation(domain, n=939, epsilon=1.0, delta=1e-5)
+    right = np.array([864.0 + 75 - rare, 0.0, 0.0])
+    scores = np.tile([(939 - rare) / 10, rare / 10], (10, 1))
+    confusion = np.array([[939.0 - rare, 0.0], [rare, 0.0]])
+    counts = {"accuracy": right, "confusion": confusion, "scores": scores, "log_loss": right}
+    for aside in (None, plan.guarantee):
+        found = PrivateEvaluation(plan, counts, True, whole=aside).quality
+        told = next((t for t in to_do(found, weighed=False, weak=False) if t.startswith("AUC")), "")
+        assert ("--measure scores" in told) == named and ("about 75 measured records" in told) == named
+        assert ("costs its whole ε again" in told) == (named and aside is not None)
+        assert ("costs its ε again" in told) == (named and aside is None)
+    alone = plan_evaluation(domain, n=939, epsilon=1.0, delta=1e-5, measures="scores")
+    given = PrivateEvaluation(alone, {"scores": scores}, True).figures["AUC"].value is not None
+    assert given == (rare >= 75)
 
 
 def test_page_print_and_data_have_the_same_lines(capsys):

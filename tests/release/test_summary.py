@@ -380,7 +380,7 @@ def test_more_rows_are_asked_for_where_they_can_be_given():
     """`evaluate` has no --holdout."""
     few = measured({"accuracy": [3, 1], "confusion": [[1, 0], [1, 2]]}).quality
     assert "--holdout" not in " ".join(few.fails()) and "--measure confusion" in " ".join(few.fails())
-    assert "--holdout 0.4" in " ".join(replace(few, set_aside=True).fails())
+    assert "larger holdout (`--holdout`, " in " ".join(replace(few, set_aside=True).fails())
 
 
 def test_a_report_without_a_score_says_where_it_may_be():

@@ -213,6 +213,23 @@ def _balanced(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
+    'AUC was refused beside the noise of [[number]] measures. `--measure scores` (`measures=["scores"]` in Python) alone has less noise, and about [[n]] measured records of [[class]] would then be enough for AUC as a rule. [[any]]'
+)
+def _scores_alone(known: Known, said: dict[str, Any]) -> bool:
+    have = int((known.table.y == said["class"]).sum())
+    return "confusion" in known.seen["measures"] and abs(read(said["n"]) - have) <= 1 + known.seen.get(
+        "few", 0
+    )
+
+
+@says(
+    "Thresholds: no table. The scores were measured, and there is no threshold at which recall and precision of the rarer class both stand out of the noise"
+)
+def _no_thresholds(known: Known, said: dict[str, Any]) -> bool:
+    return "scores" in known.seen["measures"] and len(known.case.classes) == 2
+
+
+@says(
     "So its predictions are not shown to tell the classes apart better than guessing.",
     "So its predictions are not shown to tell the classes apart better than guessing, though its probabilities do (AUC [[number]], [[number]] to [[number]]).",
 )

@@ -126,6 +126,8 @@ def print_measured(made: PrivateEvaluation) -> None:
         heads = threshold_heads(printable(made.thresholds[0].of))
         print_table("Thresholds", heads, [one.cells for one in made.thresholds], (0, 1))
         console.print(THRESHOLDS_ARE_FREE, soft_wrap=True)
+    elif made.no_thresholds:
+        console.print(made.no_thresholds, soft_wrap=True)
     print_groups(made)
     console.print(
         "; ".join(

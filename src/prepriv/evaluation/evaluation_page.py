@@ -142,9 +142,9 @@ def quality_in_html(of: PrivateEvaluation) -> str:
 
 
 def thresholds_in_html(of: PrivateEvaluation) -> str:
-    """Recall and precision at each threshold that was paid for, as a table; nothing where there is none."""
+    """Recall and precision at each threshold that was paid for, as a table, or why there is none."""
     if not of.thresholds:
-        return ""
+        return f"<p>{escape(of.no_thresholds)}.</p>" if of.no_thresholds else ""
     named = of.thresholds[0].of
     heads = "".join(f'<th scope="col">{escape(printable(h))}</th>' for h in threshold_heads(named))
     lines = "".join(

@@ -17,7 +17,7 @@ import numpy as np
 
 from prepriv._arguments import integer, number, numbers, shown
 from prepriv._rounding import UP
-from prepriv.columns import MISSING, OTHER, Categorical
+from prepriv.columns import MISSING, OTHER, Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.gaussian import gdp_epsilon
@@ -291,6 +291,12 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
     )
 
 
+_AS_GROUPS = (
+    'If few different numbers stand in it, such as 0 and 1, declare it in the schema as {type: categorical, categories: ["0", "1"]} (in Python '
+    'Categorical(["0", "1"])), before a model is trained. Otherwise add a column of bands to the table, which the model does not read, and declare its groups'
+)
+
+
 def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
     """The groups that are declared beside the domain. ValueError unless `by` is a column whose groups are declared once."""
     if by is None:
@@ -298,6 +304,10 @@ def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
             raise ValueError("groups are those of a column: give by, too")
         return ()
     if groups is not None:
+        if isinstance(by, str) and isinstance(domain.columns.get(by), Numeric):
+            raise ValueError(
+                f"groups are for a column that the domain does not declare; {shown(by)} is declared there as a number, which has no groups. {_AS_GROUPS}"
+            )
         if not isinstance(by, str) or by in domain.columns or by in (domain.label, domain.unit):
             raise ValueError(
                 f"groups are for a column that the domain does not declare; {shown(by)} is declared there: leave out groups"
@@ -310,7 +320,7 @@ def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
         listed = f"one of {', '.join(map(shown, named[:20]))}" if named else "which this domain has none of"
         numbers = isinstance(by, str) and by in domain.columns
         way = (
-            "numbers have no groups: add a column of bands to the table"
+            f"numbers have no groups. {_AS_GROUPS}"
             if numbers
             else "for a column that the model does not read declare groups"
         )

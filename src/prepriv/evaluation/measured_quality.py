@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,6 +98,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         warning=fewer,
         set_aside=made.whole is not None,
         apart=None if fewer else _apart(rows),
+        scores_alone=None if fewer else _scores_alone(rows),
     )
 
 
@@ -110,6 +112,21 @@ def _apart(rows: Measured) -> str | None:
             if float(interval.partition(" to ")[0]) > least:  # as it is printed
                 return f"{name} {value}, {interval}"
     return None
+
+
+def _scores_alone(rows: Measured) -> tuple[str, int] | None:
+    """The rarer of two classes and its number of records by the noisy counts, where AUC was refused and the noise of the scores alone would, in most
+    runs, leave so many records enough for it."""
+    plan, refused = rows.plan, rows.figures.get("AUC")
+    if refused is None or refused.value is not None or "confusion" not in rows.counts:
+        return None
+    alone = replace(plan, measures=("scores",))
+    of_class = rows.counts["confusion"].sum(axis=1)
+    rarer = int(np.argmin(of_class))
+    noise = rows.noise * alone.noise / plan.noise
+    if intervals.too_few(float(of_class[rarer]), noise, len(plan.edges) + 1):
+        return None
+    return str(plan.domain.classes[rarer]), round(float(of_class[rarer]))
 
 
 def _of_which(rows: Measured) -> str:

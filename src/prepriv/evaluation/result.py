@@ -19,7 +19,7 @@ from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure
 from prepriv.evaluation.measured_quality import quality_of
-from prepriv.evaluation.thresholds import ThresholdTable, thresholds_of
+from prepriv.evaluation.thresholds import NO_THRESHOLDS, ThresholdTable, thresholds_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import epsilon_at, measured_alone, up
@@ -107,6 +107,12 @@ class PrivateEvaluation:
         """Recall and precision of the rarer of two classes at each edge of the scores, printed as a table with the weight that does the
         same; none if these were not measured."""
         return thresholds_of(self.all_rows)
+
+    @property
+    def no_thresholds(self) -> str:
+        """Why there are no thresholds, in one sentence, where the scores of two classes were measured; nothing otherwise."""
+        of_two = "scores" in self.plan.measures and len(self.plan.domain.classes) == 2
+        return NO_THRESHOLDS if of_two and not self.thresholds else ""
 
     @property
     def residuals(self) -> tuple[tuple[float, float, float], ...]:

@@ -61,6 +61,12 @@ class ThresholdTable(tuple[DecisionThreshold, ...]):
     __repr__ = __str__
 
 
+NO_THRESHOLDS = (
+    "Thresholds: no table. The scores were measured, and there is no threshold at which recall and precision of the rarer class both stand out of "
+    "the noise"
+)
+
+
 def threshold_heads(of: str) -> tuple[str, str, str, str]:
     """Names of the cells."""
     return f"probability of {of} above", f"as a weight of {of}", "recall", "precision"

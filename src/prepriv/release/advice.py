@@ -150,6 +150,14 @@ def to_do(
                 f"In accuracy it is {_compared(found)} always predicting {most}. {who} tell the classes apart "
                 f"({found.apart}): weigh the classes or use the probabilities."
             )
+    if found.scores_alone is not None and found.apart is None:
+        name, records = found.scores_alone
+        costs = "whole ε again" if found.set_aside else "ε again"
+        yield (
+            f'AUC was refused beside the noise of {len(found.measures)} measures. `--measure scores` (`measures=["scores"]` in Python) alone has less noise, and about '
+            f"{records:,} measured records of {in_quotes(Share(name))} would then be enough for AUC as a rule. It says whether the probabilities tell the classes apart, and not how "
+            f"often a prediction is right. Measure it {_again(found)}: that costs its {costs}."
+        )
     if not weighed and (worth_nothing or found.asks_for_more):
         yield (
             'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '

@@ -156,6 +156,9 @@ class Quality:
         Whether the training set these rows aside (`--holdout`).
     apart : str, optional
         Balanced accuracy or AUC with its interval, where that lies above chance. None: nothing shows that it tells classes apart.
+    scores_alone : (str, int), optional
+        The rarer of two classes and about how many records it has, where AUC was refused beside the noise of several measures and that of the
+        scores alone would most probably give it. None: not so.
 
     Examples
     --------
@@ -195,6 +198,7 @@ class Quality:
     warning: str | None = None
     set_aside: bool = False
     apart: str | None = None
+    scores_alone: tuple[str, int] | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
@@ -471,7 +475,7 @@ class Quality:
 
     @property
     def _more_rows(self) -> str:
-        larger = "" if self.rows_enough is not None else " (`--holdout 0.4`, `holdout=0.4` in Python)"
+        larger = "" if self.rows_enough is not None else " (`--holdout`, `holdout=` in Python)"
         return f"a larger holdout{larger}" if self.set_aside else "more test rows"
 
     def _fewer_measures(self, measure: str) -> list[str]:
