@@ -168,8 +168,8 @@ def inside_of_errors(absolute: Figure, squared: Figure) -> tuple[float, float]:
     return first, 0.0 if rest <= 0 else first**2 * (rest + first) / rest**2
 
 
-def too_few(rows: float, noise: float, counts: int) -> bool:
-    """Whether a number of rows, the sum of so many noisy counts, is no denominator."""
+def scarce_beside(rows: float, noise: float, counts: int) -> bool:
+    """Whether a number of rows, the sum of so many noisy counts, is too small for a denominator."""
     return rows < FEWEST * noise * math.sqrt(counts)
 
 
@@ -181,7 +181,7 @@ def area(name: str, positive: Floats, negative: Floats, noise: float) -> Figure:
     """
     bins = positive.size
     rows = float(positive.sum()), float(negative.sum())
-    if too_few(min(rows), noise, bins):
+    if scarce_beside(min(rows), noise, bins):
         return Figure(name)
     wins = np.tri(bins, k=-1) + np.eye(bins) / 2
 

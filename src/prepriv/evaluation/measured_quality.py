@@ -124,7 +124,7 @@ def _scores_alone(rows: Measured) -> tuple[str, int] | None:
     of_class = rows.counts["confusion"].sum(axis=1)
     rarer = int(np.argmin(of_class))
     noise = rows.noise * alone.noise / plan.noise
-    if intervals.too_few(float(of_class[rarer]), noise, len(plan.edges) + 1):
+    if intervals.scarce_beside(float(of_class[rarer]), noise, len(plan.edges) + 1):
         return None
     return str(plan.domain.classes[rarer]), round(float(of_class[rarer]))
 
