@@ -58,23 +58,19 @@ def one_number_in_words(model: Model) -> str:
 
 def wide_bounds_in_words(model: Model) -> str:
     """That a regression says about one of the declared bounds for an average row, which its released weights show. Empty of any other model."""
-    from prepriv.release.coefficients import coefficients
+    from prepriv.release.coefficients import score_of_average
 
     target = model.domain.target
     if target is None or target.log or not model.declared.private:
         return ""
-    try:
-        found = coefficients(model)
-    except ValueError:  # no weight is of one column
+    score = score_of_average(model)
+    if score is None or abs(abs(score) - 1.0) / 2.0 > _NEAR:  # far beyond a bound it is noise
         return ""
-    off = abs(abs(float(found.bias[0])) - 1.0) / 2.0  # far beyond a bound it is noise
-    if not found.centred or off > _NEAR:
-        return ""
-    share = (np.clip(found.bias[:1], -1.0, 1.0) + 1.0) / 2.0
+    share = (np.clip([score], -1.0, 1.0) + 1.0) / 2.0
     return (
         f"The model says about {float(target.numbers(share)[0]):.3g} for an average row, and the declared bounds of the target are "
-        f"{target.low:g} and {target.high:g}. If hardly any target comes near the other bound, declare tighter bounds: the noise of training "
-        "grows with their distance."
+        f"{target.low:g} and {target.high:g}. The noise of training grows with their distance. If you know that hardly any target comes near "
+        f"the {'upper' if score < 0 else 'lower'} bound, declare one that is nearer. Otherwise leave it: targets beyond a bound are cut, and a few large errors can cost more than the noise."
     )
 
 

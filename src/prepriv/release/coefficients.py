@@ -241,17 +241,20 @@ def noise_by_feature(model: Model) -> Floats | None:
     single = weight_noise(plan)
     if single is None:
         return None
-    off = _off_centre(plan, model.maps)
-    leak = np.zeros(len(weights) - 1)
-    if len(off) == len(leak):
-        constant = next((m for m in model.maps if isinstance(m, HomogeneousRows)), None)
-        if (
-            constant is not None
-        ):  # the feature it adds is a second intercept, which a constant shares row by row
-            leak = off * float(np.abs(weights[-2]).max()) / constant.level
-        elif plan.learner.bias:
-            leak = off * float(np.abs(weights[-1]).max()) / plan.learner.bias**2
+    off, taken = _off_centre(plan, model.maps), _taken(model)
+    leak = off * np.abs(taken).max() if len(off) == len(weights) - 1 else np.zeros(len(weights) - 1)
     return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
+
+
+def _taken(model: Model) -> Floats:
+    """The weight that a feature which is the same small number in every row takes from the intercept, (K,), for each unit of that number."""
+    plan, weights = model.declared, model.weights
+    constant = next((m for m in model.maps if isinstance(m, HomogeneousRows)), None)
+    if constant is not None:  # the feature it adds is a second intercept, which a constant shares row by row
+        return np.asarray(weights[-2] / constant.level)
+    if plan.learner.bias:
+        return np.asarray(weights[-1] / plan.learner.bias**2)
+    return np.zeros(weights.shape[1])
 
 
 def _off_centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats:
@@ -284,19 +287,46 @@ def rows_are_centred(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
 
     One that was drawn to 0 altogether has subtracted nothing.
     """
-    every, left, found = set(plan.domain.columns), set(plan.domain.columns), False
+    return _centre(plan, maps) is not None
+
+
+def score_of_average(model: Model) -> float | None:
+    """About the score of an average row of the training, of a target. None where rows are not centred.
+
+    It is that of the row which steps have made 0 by a released mean, and half of what the noise of that mean takes from the intercept: the mean
+    is cut at the declared bounds, beyond which about half of its noise lies. The bias of `coefficients` is that of a raw row of zeros.
+    """
+    plan, weights = model.declared, model.weights
+    centre, off = _centre(plan, model.maps), _off_centre(plan, model.maps)
+    if centre is None or len(centre) != len(weights) - 1:
+        return None
+    score = float(centre @ weights[:-1, 0] + weights[-1, 0])
+    if len(off) != len(centre):
+        return score
+    return score + 0.5 * share_kept(plan, model.maps, weights) * float(off @ off * _taken(model)[0])
+
+
+def _centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:
+    """The row that was 0 after the released mean was subtracted, as it reaches the learner, (d,); None where rows are not centred."""
+    every, left = set(plan.domain.columns), set(plan.domain.columns)
+    row: Floats | None = None
     for planned, released in zip(plan.steps, maps):
         step = planned.step
         if isinstance(step, Center):
             found = isinstance(released, Subtract) and bool(released.offset.any() or not plan.private)
+            row = np.zeros(planned.after.d) if found else None
         elif isinstance(step, StandardScaler) and step.center == "mean":
             left = set() if step.columns is None else left - set(step.columns)
-            found = found or not left
+            row = row if left else np.zeros(planned.after.d)
         elif isinstance(step, Fitted) and step.way == "sketch":
-            found = True  # its outputs are centred by the mean of rows drawn from the sketch
+            row = np.zeros(
+                planned.after.d
+            )  # its outputs are centred by the mean of rows drawn from the sketch
         elif str(write_map(released)["map"]) not in _KEEPS_CENTRE:
-            left, found = every, False
-    return found
+            left, row = every, None
+        elif row is not None:
+            row = released.transform(row[None])[0]
+    return row
 
 
 def _folded(maps: Sequence[ReleasedMap], left: int, noise: Floats) -> Floats:
