@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import prepriv
 from prepriv.cli import run
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic
+from prepriv.release.review import unprotected
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("learn/*.md"), *DOCS.glob("reference/*.md")])
@@ -88,3 +92,24 @@ def test_every_page_is_on_the_site():
     listed = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("how-to.md", "learn/index.md"))
     for page in DOCS.glob("learn/*.md"):
         assert re.search(rf"^(learn/)?{page.stem}$", listed, re.M) or page.stem == "index", page
+
+
+def test_the_assessment_files_what_the_page_of_a_model_says_about_its_schema():
+    """The page to copy from said that declared bounds are covered, and a report says that they are not."""
+    text = (DOCS / "learn" / "impact-assessment.md").read_text(encoding="utf-8")
+    columns = {"dose": prepriv.Numeric(0, 1)}
+    domain = prepriv.Domain(columns, classes=["no", "yes"], n=50)
+    plan = prepriv.make_plan(domain, [], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
+    report = prepriv.Report.of(plan, private=True)
+    assert "The declared schema (columns, bounds, categories" in unprotected(report)
+    declared, drafted = re.findall(
+        r"^> (.*takes the[ms]e? as given and does not protect them.*)$", text, re.M
+    )
+    assert declared.startswith("Columns, bounds, categories") and "includes that draft" in drafted
+    assert "Preparing the data (bounds" not in text
+    shown = report.to_html() + (Path(prepriv.__file__).parent / "release/report.html.j2").read_text("utf-8")
+    named = {
+        name for said in re.findall(r"on the page, ([^|.(]*)", text) for name in re.findall("`([^`]+)`", said)
+    } | set(re.findall(r"`([A-Z][^`]*)` on the page", text))
+    unscored = {"How good it is", "For whom it fails", "One row, one person"}
+    assert len(named) >= 6 and all(name in shown for name in named - unscored), named
