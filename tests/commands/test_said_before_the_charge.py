@@ -212,7 +212,19 @@ def test_python_says_the_same_before_a_charge(folder):
 def test_units_are_counted_not_rows(folder, capsys):
     (folder / "S.yaml").write_text(SCHEMA + "unit: who\nrows_per_unit: 2\n")
     err = said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--out", "u")
-    assert "40 is taken as the number of 'who'" in err
+    assert "40 is taken as the number of 'who'" in err and "more, the run stops when it reads them" in err
+    Ledger.create(folder / "L.db", "t", epsilon=20, delta=1e-3)
+    words = ["train", "t.csv", "--schema", "S.yaml", "--epsilon", "5", "--rows", "7", "--ledger", "L.db"]
+    assert run([*words, "--out", "v"]) == 70 and Ledger.open(folder / "L.db").entries()
+    err = capsys.readouterr().err
+    assert "the charge of a ledger, which stays" in err and "cannot check it" not in err
+    assert "the table has more (found only after the charge, which stays)" in err
+    any_number = SCHEMA + "unit: who\nrows_per_unit: 2\nadjacency: add-or-remove-one\n"
+    (folder / "S.yaml").write_text(any_number)
+    words[-1] = "M.db"
+    Ledger.create(folder / "M.db", "t", epsilon=20, delta=1e-3, adjacency="add-or-remove-one")
+    err = said(capsys, *words, "--out", "w")
+    assert "too small is not found" in err and "too large is not found" in err
 
 
 def test_answers_say_that_they_count_units_one_row_of_each(folder, capsys):

@@ -503,6 +503,18 @@ def test_a_second_run_without_a_ledger_is_told_what_both_cost(folder, capsys):
     assert "earlier private model" not in said(capsys)[1]
 
 
+def test_the_model_of_the_largest_delta_is_named(folder, capsys):
+    """ "Together they cost ε = 1.856 at δ = 0.001", of a run of δ = 1e-6: one earlier model had that delta."""
+    assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0
+    weak = ["train", *TRAIN[1:], "--delta", "0.01", "--out", "runs/b"]
+    assert run(weak) == 0
+    assert "That δ is the one of" not in said(capsys)[1]  # this run's own
+    assert run([*TRAIN, "--out", "runs/c"]) == 0
+    err = " ".join(said(capsys)[1].split())
+    assert "at δ = 0.01. That δ is the one of runs/b, and should be well below 1/n = " in err
+    assert f"1/n = {1 / N:.3g}"[:9] in err and "This run has δ = 1e-05" in err
+
+
 def test_a_model_of_another_label_or_draft_is_told_too(folder, capsys):
     """Two models of one table with other labels, or of two drafts, were not added up."""
     assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0

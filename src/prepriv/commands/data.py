@@ -87,9 +87,14 @@ def say_other_rows(schema: Schema, rows: int | None) -> None:
         )
     n = schema.rows if rows is None else rows
     if schema.unit is not None and n is not None:
+        small = (
+            "If the table has more, the run stops when it reads them: after the charge of a ledger, which stays"
+            if n_is_public(schema.adjacency)
+            else "A number that is too small is not found"
+        )
         say(
-            f"{'rows:' if rows is None else '--rows'} {n:,} is taken as the number of {schema.unit!r}, not of rows. prepriv cannot check it, because the true number is "
-            "private. If it is too large, model and score are wrong",
+            f"{'rows:' if rows is None else '--rows'} {n:,} is taken as the number of {schema.unit!r}, not of rows. {small}. A number that is too large is not "
+            "found, because the true one is private: model and score are then wrong",
             err=True,
         )
 

@@ -15,7 +15,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.algebra import then
 from prepriv.guarantees.drafts import drafts_cost, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.printed import epsilon_at
+from prepriv.guarantees.printed import down, epsilon_at, exact
 from prepriv.ledger import Ledger, LedgerError
 from prepriv.release.model import FILE, BadArtifact, Model
 
@@ -84,7 +84,7 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
     if made is None or not found:
         return
     parts = [model.part for model in found.values() if model.part is not None]
-    delta = max([delta, *(model.declared.delta for model in found.values())])
+    own, delta = delta, max([delta, *(model.declared.delta for model in found.values())])
     drafts = list(domain.drafts)
     for model in found.values():
         drafts += [drafted for drafted in model.domain.drafts if drafted not in drafts]
@@ -95,11 +95,26 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
             total += f", if {' and '.join(whole.conditions)}"
     except ValueError:  # delta is too small for what is composed, or neighbours are not the same for all
         total = "they cost the sum of what each claims"
+    whose = f". {_of_largest_delta(found, own, delta, n)}" if delta > own else ""
     say(
-        f"{_told(out, domain, found)} used the same people, together {total}. Other measurements and descriptions are not included. "
+        f"{_told(out, domain, found)} used the same people, together {total}{whose}. Other measurements and descriptions are not included. "
         "Give --ledger, and one cap holds for all of them",
         err=True,
     )
+
+
+def _of_largest_delta(found: Mapping[Path, Model], own: float, delta: float, n: int) -> str:
+    """Which earlier models have the delta at which all are added up, where that of this run is smaller, and whether it is too large for n records."""
+    places = [str(place) for place, model in found.items() if model.declared.delta == delta]
+    listed = ", ".join(places[:_NAMED]) + (
+        f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
+    )
+    large = (
+        f", and should be well below 1/n = {down(1 / n, 3)}: publishing a record whole with probability δ would satisfy it"
+        if delta * n >= 1
+        else ""
+    )
+    return f"That δ is the one of {listed}{large}. This run has δ = {exact(own)}"
 
 
 def _told(out: Path, domain: Domain, found: Mapping[Path, Model]) -> str:
