@@ -31,6 +31,7 @@ from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
 _ROUNDING = 2.0**-38  # of (1 + B) / ridge: what float sums and the solver can move the weights by
+_PRODUCTS = 2**20  # numbers of a block of products: there are many columns of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +188,7 @@ def solve_in_ball(a: Floats, b: Floats, bound: float) -> Floats:
 
 @dataclass(frozen=True)
 class _Products:
-    """Rows of products for one noisy sum: z z' (off the diagonal times sqrt 2), and t z of each target."""
+    """Rows of products for one noisy sum, of each target: z z' (off the diagonal times sqrt 2), and t z; zeros where it is missing."""
 
     rows: Rows
     frame: Frame
@@ -196,9 +197,14 @@ class _Products:
         k = len(self.frame.predictors) + 1
         i, j = np.triu_indices(k)
         weight = np.where(i == j, 1.0, math.sqrt(2))
+        most = max(1, _PRODUCTS // (len(self.frame.targets) * (len(i) + k)))
         for block in self.rows:
-            z, t = self.frame.z(block), np.nan_to_num(self.frame.t(block))
-            yield np.hstack([z[:, i] * z[:, j] * weight, (t[:, :, None] * z[:, None, :]).reshape(len(z), -1)])
+            for start in range(0, len(block), most):
+                part = block[start : start + most]
+                z, t = self.frame.z(part), self.frame.t(part)
+                seen, t = ~np.isnan(t), np.clip(np.nan_to_num(t), -1.0, 1.0)
+                squares = seen[:, :, None] * (z[:, i] * z[:, j] * weight)[:, None, :]
+                yield np.concatenate([squares, t[:, :, None] * z[:, None, :]], axis=2).reshape(len(z), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,15 +337,16 @@ class RegressionImputer(Imputer):
         return RegressionReleased(frame, self._weights(rows, frame, n)[0])
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        """z z' has norm 1, and two such matrices are at most sqrt 2 apart. t z has norm 1 for each target."""
+        """Of each target that a record has, (z z', t z) has norm sqrt 2, and two such pairs are at most sqrt 4.5 apart."""
         frame = Frame.of(space)
         t = len(frame.targets)
-        record = math.sqrt(2 + 4 * t) if n_is_public(adjacency) else math.sqrt(1 + t)
+        apart = math.sqrt(4.5 * t)
+        record = apart if n_is_public(adjacency) else math.sqrt(2 * t)
         moved = 0.0
         if incoming.rows_moved > 0 and t:
-            per_unit = np.linalg.norm([2 / frame.radius, *(1 / frame.radius + 1 / frame.half)])
-            moved = float(per_unit) * incoming.total_shift
-        return (record + moved + math.sqrt(2 + 4 * t) * incoming.rows_dropped) * FAR_UP
+            per_unit = np.hypot(2 / frame.radius, 1 / frame.radius + 1 / frame.half)
+            moved = float(np.linalg.norm(per_unit)) * incoming.total_shift
+        return (record + moved + apart * incoming.rows_dropped) * FAR_UP
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         frame = Frame.of(space)
@@ -347,10 +354,13 @@ class RegressionImputer(Imputer):
         if t == 0:
             return RegressionReleased(frame, np.zeros((0, k)))
         i, j = np.triu_indices(k)
-        sums = mechanisms.sum(_Products(rows, frame), dim=len(i) + t * k, radius=math.sqrt(1 + t))
-        a = np.zeros((k, k))
-        a[i, j] = a[j, i] = sums[: len(i)] / np.where(i == j, 1.0, math.sqrt(2))
-        values, vectors = np.linalg.eigh(a)
-        a = (vectors * (np.maximum(values, 0.0) + self.ridge * n)) @ vectors.T
-        weights = [solve_in_ball(a, b, self.weight_bound) for b in sums[len(i) :].reshape(t, k)]
+        each = len(i) + k
+        sums = mechanisms.sum(_Products(rows, frame), dim=t * each, radius=math.sqrt(2 * t))
+        weights = []
+        for one in sums.reshape(t, each):
+            a = np.zeros((k, k))
+            a[i, j] = a[j, i] = one[: len(i)] / np.where(i == j, 1.0, math.sqrt(2))
+            values, vectors = np.linalg.eigh(a)
+            a = (vectors * (np.maximum(values, 0.0) + self.ridge * n)) @ vectors.T
+            weights.append(solve_in_ball(a, one[len(i) :], self.weight_bound))
         return RegressionReleased(frame, np.array(weights))

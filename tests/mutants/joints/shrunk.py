@@ -11,6 +11,7 @@ SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes
 STEADY = "tests/recipes/test_steady_descent.py"
 PARTS = "tests/learners/test_two_parts.py"
 IMPUTE = "tests/preprocessing/test_impute.py"
+REGRESSION = "tests/preprocessing/test_impute_regression.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -324,5 +325,29 @@ MUTANTS: tuple[Mutant, ...] = (
         "2.0 * noise * noise",
         "0.0 * noise * noise",
         (IMPUTE, "-k", "drawn_to_the_midpoint"),
+    ),
+    Mutant(
+        "a noisy regression of gaps with the squares of all records",
+        "our own: predictions drawn to the midpoint by the share of gaps",
+        "preprocessing/impute_regression.py",
+        "seen[:, :, None] * (z",
+        "np.ones_like(seen)[:, :, None] * (z",
+        (REGRESSION, "-k", "close_to_the_public"),
+    ),
+    Mutant(
+        "two products are root four apart",
+        "our own: a sum that moves further than its noise is for",
+        "preprocessing/impute_regression.py",
+        "math.sqrt(4.5 * t)",
+        "math.sqrt(4.0 * t)",
+        (REGRESSION, "-k", "as_far_as_declared"),
+    ),
+    Mutant(
+        "the target of a dropped row lies outside of its bounds",
+        "our own: a sum that moves further than its noise is for",
+        "preprocessing/impute_regression.py",
+        "np.clip(np.nan_to_num(t), -1.0, 1.0)",
+        "np.nan_to_num(t)",
+        (REGRESSION, "-k", "dropped_row"),
     ),
 )
