@@ -99,6 +99,31 @@ def test_an_edited_draft_pays_for_no_run_of_its_ledger(copy, capsys, changed, sa
     assert len(Ledger.open("L.db").entries()) == before and not Path("forged").exists()
 
 
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ("nothing", None),
+        ("drafted", "WARNING: bounds and classes are exactly those of the schema draft of row 1"),
+        ("and a bound", "this ledger paid for a private draft of a schema, and this schema names none"),
+    ],
+)
+def test_a_draft_that_the_schema_does_not_name_is_said_before_the_charge(copy, capsys, change, said):
+    """Trained on the very ledger that paid for the draft, and charged without a word: only `ledger verify` found it."""
+    schema = yaml.safe_load(Path("S.yaml").read_text())
+    if change != "nothing":
+        del schema["drafted"]
+    if change == "and a bound":
+        schema["columns"]["a"]["high"] = 2.0
+    Path("S.yaml").write_text(yaml.safe_dump(schema))
+    Ledger.create("M.db", "people", epsilon=20, delta=1e-3)  # another one holds no draft
+    for ledger in ("L.db", "M.db"):
+        line = ["train", "../t.csv", "--schema", "S.yaml", *TRAIN, "--out", ledger[0], "--ledger", ledger]
+        assert run(line) == 0
+        err = " ".join(capsys.readouterr().err.split())
+        assert ("`drafted:`" in err) == (said is not None and ledger == "L.db")
+        assert said is None or ledger == "M.db" or said in err
+
+
 @pytest.mark.parametrize("command", ["describe", "ask", "evaluate", "sketch"])
 def test_nothing_else_is_charged_beside_an_edited_draft(copy, capsys, command):
     edited(rows=100)

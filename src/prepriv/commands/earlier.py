@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from prepriv.commands.charged import drafts_beside
 from prepriv.commands.exits import say
 from prepriv.domain import Domain
 from prepriv.guarantees.algebra import then
@@ -17,6 +18,7 @@ from prepriv.guarantees.drafts import drafts_cost, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import down, epsilon_at, exact
 from prepriv.ledger import Ledger, LedgerError
+from prepriv.plans.enough import GOES_ON
 from prepriv.release.model import FILE, BadArtifact, Model
 
 _MOST = 50  # models that are added up
@@ -31,6 +33,7 @@ def say_drafted(domain: Domain, ledger: str | os.PathLike[str] | None, *, others
     charges = [str(drafted.ledger["sequence"]) for drafted in domain.drafts if drafted.ledger is not None]
     if ledger is not None:
         _say_missing(domain, ledger)
+        _say_not_named(domain, ledger, "this model" if others else "this schema")
     elif charges:
         say(
             f"this schema was drafted with a ledger (charge {', '.join(charges)}), and this run has none, so that ledger does not "
@@ -55,6 +58,24 @@ def _say_missing(domain: Domain, ledger: str | os.PathLike[str]) -> None:
             say(
                 f"this ledger does not hold {drafts_cost(replace(domain, drafts=tuple(missing)))}: the report adds it to what this "
                 "run claims, and the cap of this ledger does not",
+                err=True,
+            )
+
+
+def _say_not_named(domain: Domain, ledger: str | os.PathLike[str], who: str) -> None:
+    """Of drafts that this ledger paid for and the domain names none of: whether it has what was drafted, by the hash in the ledger."""
+    with suppress(LedgerError):
+        exactly, perhaps = drafts_beside(os.fspath(ledger), domain)
+        if exactly:
+            say(
+                f"WARNING: {exactly[0].replace('which it does not', f'which {who} does not', 1)}. The claim of this run is too small by that. "
+                f"Put these lines back, as they were drafted. {GOES_ON}",
+                err=True,
+            )
+        elif perhaps and not domain.drafts and who == "this schema":
+            say(
+                "this ledger paid for a private draft of a schema, and this schema names none. If bounds, categories or classes in it come from a draft, put back "
+                f"the lines under `drafted:`: without them the claim leaves out what the draft cost. {GOES_ON}",
                 err=True,
             )
 
