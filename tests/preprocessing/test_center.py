@@ -9,6 +9,7 @@ from neighbouring import Summing
 from prepriv.domain import Domain
 from prepriv.payment import Budget, Public
 from prepriv.preprocessing import Center, ShrunkCenter
+from prepriv.preprocessing.base import RowShift
 from prepriv.space import Space
 
 
@@ -43,6 +44,37 @@ def test_divides_by_the_declared_n():
     space = Space.ball(2, 1.0)
     fitted = Center(payment=Budget(0.1)).fit_budget([np.full((5, 2), 0.5)], space, 10, Summing(exact))
     assert fitted.offset.tolist() == [0.25, 0.25]
+
+
+@pytest.mark.parametrize("kind", [Center, ShrunkCenter])
+def test_a_gap_counts_as_the_midpoint_and_the_rest_of_its_row_as_it_is(kind):
+    """A row with a gap was a row of zeros: with half of them, all columns had half of their mean."""
+    nan = float("nan")
+    x = np.array([[0.9, 0.8, 1.0], [0.7, nan, 1.0], [0.5, 0.8, nan], [0.3, nan, nan]])
+    space = Space(np.zeros(3), np.ones(3), 3**0.5, np.array([False, True, True]))
+    fitted = kind(payment=Budget(0.1)).fit_budget([x[:3], x[3:]], space, 4, Summing(exact))
+    assert fitted.offset == pytest.approx([0.6, 0.65, 0.75])
+
+
+@pytest.mark.parametrize("kind", [Center, ShrunkCenter])
+def test_the_sum_of_rows_with_gaps_moves_by_no_more_than_declared(kind, rng):
+    """Away from the origin, so that the gap is neither zero nor an end of its bounds."""
+    seen = []
+
+    def look(rows, *, dim, radius):
+        seen.append(np.vstack(list(rows))[0])
+        return seen[-1]
+
+    low, high = np.array([0.9, -0.4, 1.0]), np.array([1.9, 0.6, 1.5])
+    x = np.where(rng.random((60, 3)) < 0.5, low, high)
+    x[:, 1:][rng.random((60, 2)) < 0.4] = np.nan
+    space = Space(low, high, float(np.linalg.norm(high)), np.array([False, True, True]))
+    step = kind(payment=Budget(0.1))
+    for row in x:
+        step.fit_budget([row[None]], space, 1, Summing(look))
+    apart = max(np.linalg.norm(a - b) for a in seen for b in seen)
+    assert apart <= step.l2_sensitivity(space, "replace-one", RowShift())
+    assert max(np.linalg.norm(a) for a in seen) <= step.l2_sensitivity(space, "add-or-remove-one", RowShift())
 
 
 def test_radius_after_centring_is_attained():

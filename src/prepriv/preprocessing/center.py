@@ -6,6 +6,7 @@ Proof: docs/proofs/center.md. Source: The Importance of Feature Preprocessing (D
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +17,7 @@ from prepriv.adjacency import Adjacency
 from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step, sum_shift
 from prepriv.preprocessing.impute import observed_sums
-from prepriv.preprocessing.impute_caps import midpoints
+from prepriv.preprocessing.impute_caps import fill_missing, midpoints
 from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
 
@@ -47,6 +48,18 @@ class Subtract(StoredMap):
 
 
 @dataclass(frozen=True)
+class _Filled:
+    """Rows whose gaps are the midpoints of their bounds. Such a row is a row of the space, as if that had been observed."""
+
+    rows: Rows
+    middle: Floats
+
+    def __iter__(self) -> Iterator[Floats]:
+        for block in self.rows:
+            yield fill_missing(block, self.middle)
+
+
+@dataclass(frozen=True)
 class Center(Step):
     """Subtract the mean: x -> x - m.
 
@@ -63,7 +76,8 @@ class Center(Step):
 
     Notes
     -----
-    m is released, so a shift of the rows passes through unchanged (lipschitz 1). Proof: docs/proofs/center.md. Source: The
+    m is released, so a shift of the rows passes through unchanged (lipschitz 1). Before an imputer, a gap counts as the
+    midpoint of its bounds where a budget pays. Proof: docs/proofs/center.md. Source: The
     Importance of Feature Preprocessing.
 
     Examples
@@ -102,10 +116,14 @@ class Center(Step):
         return Subtract(self._inside(midpoints(space) + total / np.maximum(seen, 1), space))
 
     def l2_sensitivity(self, space: Space, adjacency: Adjacency, incoming: RowShift) -> float:
-        return sum_shift(space, adjacency, incoming)  # of the rows as they are
+        return sum_shift(space, adjacency, incoming)  # of the rows as they are, or with gaps that are filled
+
+    def _whole(self, rows: Rows, space: Space) -> Rows:
+        """The rows, without gaps: a mechanism takes a row with one for a row of zeros."""
+        return _Filled(rows, midpoints(space)) if space.may_miss.any() else rows
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
-        total = mechanisms.sum(rows, dim=space.d, radius=space.radius)
+        total = mechanisms.sum(self._whole(rows, space), dim=space.d, radius=space.radius)
         return Subtract(self._inside(total / n, space))
 
     def mean_noise(self, space: Space, noise: float, fitted: ReleasedMap) -> Floats | None:

@@ -67,5 +67,7 @@ class InstanceOptimalCenter(Center):
         return super().l2_sensitivity(space, adjacency, incoming)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
-        mean = mechanisms.mean(rows, d=space.d, radius=space.radius, precision=self.precision)
+        mean = mechanisms.mean(
+            self._whole(rows, space), d=space.d, radius=space.radius, precision=self.precision
+        )
         return Subtract(self._inside(mean, space))

@@ -50,7 +50,7 @@ class ShrunkCenter(Center):
     ways: ClassVar[tuple[str, ...]] = ("budget",)
 
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
-        mean = mechanisms.sum(rows, dim=space.d, radius=space.radius) / n
+        mean = mechanisms.sum(self._whole(rows, space), dim=space.d, radius=space.radius) / n
         noise = math.sqrt(space.d) * mechanisms.noise_multiplier * mechanisms.l2_sensitivity / n
         length = max(float(np.linalg.norm(mean)), 1e-300)
         return Subtract(self._inside(mean * max(0.0, 1 - (noise / length) ** 2), space))

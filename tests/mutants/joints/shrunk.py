@@ -11,6 +11,7 @@ SCALE, RECIPE = "tests/preprocessing/test_scale.py", "tests/recipes/test_recipes
 STEADY = "tests/recipes/test_steady_descent.py"
 PARTS = "tests/learners/test_two_parts.py"
 IMPUTE = "tests/preprocessing/test_impute.py"
+CENTER = "tests/preprocessing/test_center.py"
 REGRESSION = "tests/preprocessing/test_impute_regression.py"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -349,5 +350,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "np.clip(np.nan_to_num(t), -1.0, 1.0)",
         "np.nan_to_num(t)",
         (REGRESSION, "-k", "dropped_row"),
+    ),
+    Mutant(
+        "a row with a gap is a row of zeros to a centre",
+        "our own: a mean drawn to zero by the share of records with a gap",
+        "preprocessing/center.py",
+        "return _Filled(rows, midpoints(space)) if space.may_miss.any() else rows",
+        "return rows",
+        (CENTER, "-k", "counts_as_the_midpoint"),
     ),
 )
