@@ -6,6 +6,7 @@ Importing this imports nothing heavy: a Ctrl-C is answered from the first moment
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import warnings
@@ -15,6 +16,15 @@ from prepriv._text import printable
 
 _INTERRUPTED = 130
 _DRAFT = " It says what is public of the table: prepriv schema init DATA --rows N --epsilon 0.2 --out S.yaml drafts one"
+_NO_COMMAND = re.compile(r"No such command '([^']*)'\.?")
+_MEANT = dict.fromkeys(("score", "test", "measure"), "evaluate") | {
+    "fit": "train",
+    "draft": "schema init",
+    "init": "schema init",
+    "verify": "report",
+}
+_MEANT |= {"query": "ask", "synthesize": "sketch"}
+_OTHERWISE_CALLED = ("No such option", "Missing argument", "Got unexpected extra argument")
 _EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
 
@@ -60,6 +70,7 @@ def _run(arguments: list[str] | None) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":  # newer versions leave that to us
             typer.echo(text)
             return BAD_INPUT
+        text = _with_call(text, error)
         return _say(text + _DRAFT * text.startswith("Missing option '--schema'"), BAD_INPUT)
     except typer.Exit as exit_:
         return int(exit_.exit_code)
@@ -91,6 +102,20 @@ def _run(arguments: list[str] | None) -> int:
         return _say(
             f"internal error ({type(error).__name__}); please report it with the command line", AFTER_TOUCH
         )
+
+
+def _with_call(text: str, error: Exception) -> str:
+    """What click says of a line, with the command that is meant, or with how the command is called."""
+    if found := _NO_COMMAND.match(text):
+        meant = _MEANT.get(found[1].lower())
+        return text if meant is None else f"No such command '{found[1]}'. For that there is `prepriv {meant}`"
+    context: Any = getattr(error, "ctx", None)
+    if context is None or not text.startswith(_OTHERWISE_CALLED):
+        return text
+    pieces = (re.sub("[{}]", "", piece).upper() for piece in context.command.collect_usage_pieces(context))
+    called = " ".join([context.command_path, *(piece for piece in pieces if piece != "[OPTIONS]")])
+    told = text.removesuffix(" (Possible options: --help)").rstrip(".")
+    return f"{told}. It is called as `{called}`, and `--help` lists its options"
 
 
 def _say(text: str, code: int) -> int:

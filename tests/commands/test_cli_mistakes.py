@@ -365,3 +365,24 @@ def test_rows_without_a_label_are_validated_when_asked(folder, capsys, mistake):
     assert run(["validate", "new.csv", "--schema", "s.yaml", "--no-labels", "--json"]) == 0
     age = next(line for line in json.loads(capsys.readouterr().out)["columns"] if line["column"] == "age")
     assert int(age["out of bounds"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (["score", "m", "t.csv"], "No such command 'score'. For that there is `prepriv evaluate`"),
+        (["predict", "t.csv", "--model", "m"], "called as `prepriv predict MODEL DATA`"),
+        (["predict", "m"], "called as `prepriv predict MODEL DATA`"),
+        (["predict", "m", "t.csv", "u.csv"], "called as `prepriv predict MODEL DATA`"),
+    ],
+)
+def test_a_line_that_no_command_takes_says_how_it_is_called(folder, capsys, line, says):
+    """ "score" was answered with "Did you mean 'describe'", and `--model` with "Possible options: --help"."""
+    assert run(line) == 2
+    err = capsys.readouterr().err
+    assert (
+        says in err
+        and "Possible options: --help)" not in err
+        and "describe" not in err
+        and err.count("\n") == 1
+    )

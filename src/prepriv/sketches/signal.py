@@ -115,7 +115,7 @@ class Signal:
     @property
     def _small_noise(self) -> str:
         """What is known where the rule holds: the noise, and not how strongly columns depend on the label."""
-        said = f"the noise of the sketch is small beside its counts (b is {self.b:.3g}, and {_ENOUGH:g} is wanted)."
+        said = f"the noise of the sketch is small beside its counts (its signal b is {self.b:.3g}, and {_ENOUGH:g} is enough; docs/sketch.md says how b is computed)."
         if self.plan.classes == 1:
             return said
         return (
