@@ -105,7 +105,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _with_call(text: str, error: Exception) -> str:
-    """What click says of a line, with the command that is meant, or with how the command is called."""
+    """What click says about a line, with the command that is meant, or with how the command is called."""
     if found := _NO_COMMAND.match(text):
         meant = _MEANT.get(found[1].lower())
         return text if meant is None else f"No such command '{found[1]}'. For that there is `prepriv {meant}`"
@@ -113,7 +113,11 @@ def _with_call(text: str, error: Exception) -> str:
     if context is None or not text.startswith(_OTHERWISE_CALLED):
         return text
     pieces = (re.sub("[{}]", "", piece).upper() for piece in context.command.collect_usage_pieces(context))
-    called = " ".join([context.command_path, *(piece for piece in pieces if piece != "[OPTIONS]")])
+    words = [piece for piece in pieces if piece != "[OPTIONS]"]
+    while context.parent is not None:
+        words.insert(0, context.info_name)
+        context = context.parent
+    called = " ".join(["prepriv", *words])
     told = text.removesuffix(" (Possible options: --help)").rstrip(".")
     return f"{told}. It is called as `{called}`, and `--help` lists its options"
 
