@@ -456,6 +456,7 @@ def test_a_cap_that_is_hardly_a_limit_is_called_that(tmp_path, capsys):
         Ledger.create(ledger, "people", epsilon=cap, delta=1e-3)
         clf = prepriv.PrivateClassifier(domain, epsilon=0.5, steps=[], ledger=ledger)
         clf.fit(TABLE[["a"]], TABLE["y"]).model_.save(tmp_path / f"m{cap}", ledger=ledger)
+        assert ("That cap hardly limits anything" in clf.report_.to_html()) == bool(said)
         assert run(["report", str(tmp_path / f"m{cap}"), "--ledger", str(ledger)]) == 0
         assert capsys.readouterr().out.count("this cap hardly limits anything") == said
 

@@ -751,7 +751,7 @@ ABOUT_NO_ROW = (
     "The claim of a private model does not cover predictions of private rows: [[any]]",
     "A cell that is empty or cannot be read as a number is left out of the means, [[any]]",
     '"other" counts the values that are not listed, and "missing" the gaps.',
-    "share: of all records, or of all in the group. Records with a gap there count, as missing.",
+    "share: of all records, or of all in the group. Records with a gap there count, as missing. Each share has noise of its own, so shares need not add up to 100 %.",
     "wrote [[any]]",
     "Before it is used for one of the groups, read that group's lines[[any]]: noise hides small groups first.",
     "Do not publish it with this ε: no useful bound: [[any]]",

@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
-from prepriv.commands.receipts import not_recorded
+from prepriv.commands.receipts import not_recorded, where_it_is
 from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
@@ -20,7 +20,7 @@ from prepriv.evaluation.found_hashes import found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.in_words import guesses_in_words, right_at_most
+from prepriv.guarantees.in_words import guesses_in_words, hardly_limits
 from prepriv.ledger import Entry, Header, Ledger
 from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
@@ -35,7 +35,6 @@ _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
 )
-_NEARLY_ALWAYS = 0.99  # of guesses
 _NO_LIMIT = "this cap hardly limits anything: an attacker who sees all that it allows is right nearly always. Ask why it is so high, and what else will be charged"
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
@@ -79,7 +78,8 @@ def charge_problems(
     entries = {entry.sequence: entry for entry in book.entries()}
     entry = entries.get(model.receipt["sequence"])
     if entry is None or entry.head != model.receipt["head"]:
-        return ["the receipt of the model is not in this ledger"], []
+        here = where_it_is(model.receipt["sequence"], max(entries, default=0), 1 + len(others))
+        return [f"the receipt of the model is not in this ledger{here}"], []
     uid = model.receipt["plan_uid"]
     if (entry.kind, entry.plan_uid) != ("charged", uid):
         return [f"row {entry.sequence} is not the charge of this run"], []
@@ -385,7 +385,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         )
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")
-    if (right_at_most(amount_in_words(unit, cap)) or 0.0) >= _NEARLY_ALWAYS:
+    if hardly_limits(amount_in_words(unit, cap)):
         lines.append(_NO_LIMIT)
     if unit == "basic":
         lines.append(_COARSER)

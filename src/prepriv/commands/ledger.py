@@ -358,9 +358,8 @@ def _word(one: Judged) -> str:
 
 def _by_hand(one: Judged) -> str:
     """The same of a schema of which nothing was drafted."""
-    decided = not one.undecided and not one.asked
     said = "a schema declared by hand, for which no ledger is charged"
-    return "; ".join((said if decided else f"{_word(one)}, {said}", *one.undecided, *one.remarks))
+    return "; ".join((f"{_word(one)}, {said}", *one.undecided, *one.remarks))
 
 
 def _not_compared(files: Mapping[str, str]) -> list[str]:

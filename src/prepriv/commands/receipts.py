@@ -44,6 +44,7 @@ _UNRECORDED = (
     "Python saved it without the ledger, or a row was taken off. A head or receipt that someone else kept shows whether one was"
 )
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
+OTHER_ENDS = "this file with other line endings alone (CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 EDITED = (
     "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
@@ -122,7 +123,8 @@ class Given:
 
     receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a page the
     hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is. domain, file: of a drafted
-    schema what it declares, None where no run could use it, and the hash of its own bytes.
+    schema what it declares, None where no run could use it, and the hash of its own bytes. as_lf: of a model the
+    hash of its bytes with the line endings that prepriv writes.
     """
 
     receipts: tuple[Receipt, ...]
@@ -131,6 +133,7 @@ class Given:
     kind: FileKind
     domain: Domain | None = None
     file: str = ""
+    as_lf: str = ""
 
     @property
     def is_schema(self) -> bool:
@@ -221,8 +224,10 @@ def _collect(found: Collected, file: Path) -> None:
     if _holds_predictions(data):
         found.not_compared[name] = PREDICTIONS
         return
+    as_lf = ""
     if is_model := isinstance(data, Mapping) and data.keys() >= _IN_MODEL:
-        found.models[_hash_as_lf(file)[:DIGITS]] = name
+        as_lf = hash_as_lf(file.read_bytes())
+        found.models[as_lf[:DIGITS]] = name
     own = data if is_schema else data.get("ledger") if isinstance(data, Mapping) else None
     mine = next(_receipts(own), None)
     if mine is None:
@@ -234,7 +239,7 @@ def _collect(found: Collected, file: Path) -> None:
         found.given[name] = Given(receipts, mine, _drafted_in(domain), "schema", domain, file=sha256_of(file))
     else:
         kind, artifacts = _artifact_in(file, data, is_model)
-        found.given[name] = Given(receipts, mine, artifacts, kind)
+        found.given[name] = Given(receipts, mine, artifacts, kind, as_lf=as_lf)
 
 
 def _why_not(file: Path) -> str:
@@ -361,10 +366,11 @@ def sha256_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _hash_as_lf(file: Path) -> str:
-    """The hash of its bytes, had no mail or editor changed the ends of its lines."""
-    text = file.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return hashlib.sha256(text.rstrip(b"\n") + b"\n").hexdigest()
+def hash_as_lf(content: bytes) -> str:
+    """The hash that a file of prepriv's would have, had no mail or editor changed the ends of its lines."""
+    if b"\r" in content:
+        content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n").rstrip(b"\n") + b"\n"
+    return hashlib.sha256(content).hexdigest()
 
 
 def _artifact_in(file: Path, data: Mapping[str, Any], is_model: bool) -> tuple[FileKind, tuple[str, ...]]:
@@ -402,17 +408,36 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
         if entry.kind == "charged"
     }
     which = "this ledger" if len(ledgers) == 1 else "any of these ledgers"
+    last = max((entries[-1].sequence for entries in ledgers if entries), default=0)
     if given.own is None:
         return [] if charges_of(given, ledgers) else [f"no release in {which} is this file"]
-    wrong = [f"its charge {one[0]} is not in {which}" for one in given.receipts if one not in held]
+    wrong = [
+        f"its charge {one[0]} is not in {which}{where_it_is(one[0], last, len(ledgers))}"
+        for one in given.receipts
+        if one not in held
+    ]
     recorded = _recorded(given, ledgers)
     if wrong or not recorded or not given.artifacts:
         return wrong
     if given.kind == "other" and not _all_is_booked(given, ledgers):
         return wrong  # a charge can be released as a page and given out as JSON, too: `unanswered`
+    if recorded == {given.as_lf} != {*given.artifacts}:
+        return [f"its charge {given.own[0]} paid for {OTHER_ENDS}"]
     if not given.is_schema and recorded != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for a file that is not this one"]
     return []  # of a schema `prepriv.runs.booked` compares what was drafted
+
+
+def where_it_is(row: int, last: int, ledgers: int) -> str:
+    """Why a charge is not in the ledgers given, and what to do. last: their last row."""
+    older = (
+        "is older than this file or lost rows"
+        if row > last
+        else "holds another charge in that row and was made again"
+    )
+    own = f"this copy, which ends at row {last}, {older}, or the file belongs to another ledger"
+    several = "they are older than this file or were made again, or the file belongs to another ledger"
+    return f": {own if ledgers == 1 else several}. Ask for the current ledger, or for that of this file"
 
 
 def not_recorded(row: int) -> str:

@@ -191,7 +191,7 @@ class AskedPlan:
             out.append("covariance: of the records that have both cells.")
         if any(q.kind == "share" for q in self.questions):
             out.append(
-                "share: of all records, or of all in the group. Records with a gap there count, as missing."
+                "share: of all records, or of all in the group. Records with a gap there count, as missing. Each share has noise of its own, so shares need not add up to 100 %."
             )
         return out
 

@@ -14,6 +14,7 @@ from prepriv.guarantees.printed import USELESS, down, epsilon_at, exact, percent
 from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FALSE_ALARMS = 0.01
+_NEARLY_ALWAYS = 0.99  # of guesses
 AMOUNT = re.compile(r"(epsilon|delta|rho|mu\^2) ([0-9]+(?:\.[0-9]+)?)")
 """An amount as a ledger writes it."""
 COVERED = "all that this claim covers"
@@ -173,6 +174,27 @@ def right_at_most(amounts: str) -> float | None:
         epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))
         return 1.0 if delta >= 1 or epsilon >= USELESS else _right(approximate_dp(epsilon, delta))
     return _right(gaussian(math.sqrt(found["mu^2"]) * UP)) if {*found} == {"mu^2"} else None
+
+
+def hardly_limits(amounts: str) -> bool:
+    """Tell whether a cap lets the best attacker be right nearly always: 99 times in 100 or more.
+
+    Parameters
+    ----------
+    amounts : str
+        As for `guesses_in_words`.
+
+    Returns
+    -------
+    bool
+        False for rho, because it does not determine one curve, and for words without amounts.
+
+    Examples
+    --------
+    >>> hardly_limits("epsilon 6, delta 0.0001"), hardly_limits("epsilon 4, delta 0.00005")
+    (True, False)
+    """
+    return (right_at_most(amounts) or 0.0) >= _NEARLY_ALWAYS
 
 
 def _amounts(amounts: str) -> dict[str, float]:

@@ -37,7 +37,7 @@ from prepriv.preprocessing.base import Identity, ReleasedMap
 from prepriv.preprocessing.class_counts import CountedClasses
 from prepriv.preprocessing.maps import read_map, write_map
 from prepriv.preprocessing.random_features import AddRandomFeatures, enough_signs
-from prepriv.release.strict_json import read_strictly
+from prepriv.release.strict_json import OtherEnds, read_strictly
 from prepriv.release.writing import told_of, write_atomically
 from prepriv.runs.charge import check_charged, released
 from prepriv.runs.chosen import Chosen
@@ -549,6 +549,10 @@ class Model:
             ) from None
         except OSError as error:
             raise BadArtifact(f"{path} cannot be read: {error.strerror}") from None
+        except OtherEnds:
+            raise BadArtifact(
+                f"{path} has other line endings (CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
+            ) from None
         except NotImported as error:
             raise BadArtifact(f"{path} is not a model of this library alone: {error}") from None
         except OtherClaim as error:

@@ -15,6 +15,10 @@ _PRINTABLE = bytes(range(32, 127)) + b"\n"
 _LARGEST = 2**63
 
 
+class OtherEnds(ValueError):
+    """Of a file with carriage returns, and nothing else that is not printable."""
+
+
 def read_strictly(path: Path) -> tuple[dict[str, Any], int]:
     """The one object that the file holds, and the length of the file in bytes. Raises OSError or ValueError."""
     data, parts = bytearray(), 0
@@ -23,8 +27,8 @@ def read_strictly(path: Path) -> tuple[dict[str, Any], int]:
             parts += sum(map(block.count, (b",", b"{", b"[")))
             if len(data) + len(block) > LARGEST_FILE or parts > _MOST_PARTS:
                 raise ValueError("too large")
-            if block.translate(None, _PRINTABLE):
-                raise ValueError("not printable ASCII")
+            if odd := block.translate(None, _PRINTABLE):
+                raise ValueError("not printable ASCII") if odd.strip(b"\r") else OtherEnds("line endings")
             data += block
     length, text = len(data), data.decode("ascii")
     del data

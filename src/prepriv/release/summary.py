@@ -13,7 +13,7 @@ from prepriv.columns import Numeric, bounds_in_words
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import of_draft
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, promise
+from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, hardly_limits, promise
 from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
@@ -214,11 +214,12 @@ def seen_with(report: Report) -> str:
 
 
 def cap_in_words(report: Report) -> str:
-    """What all uses of the data set may cost together, from the cap of the ledger: two sentences; "" without a ledger."""
+    """What all uses of the data set may cost together, from the cap of the ledger: two or three sentences; "" without a ledger."""
     cap = str((report.receipt or {}).get("cap", ""))
     said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
     return said and (
         f"All uses that its ledger grants together, not this model alone, may cost{each} what the cap of that ledger allows: {said}. "
+        f"{'That cap hardly limits anything: an attacker who sees all of it is right nearly always. ' if hardly_limits(cap) else ''}"
         "Another ledger of the same people would add to it."
     )
 
