@@ -478,3 +478,18 @@ def test_a_class_that_is_rarely_found_is_named_with_its_recall():
 def test_where_errors_are_cut_is_told_where_r2_alone_was_asked():
     made = Quality("", of_number=True, r2=0.3, r2_ends=(0.1, 0.5), error_bound=22.25, measures=("r2",))
     assert "Errors above 22.25 count as 22.25, those of the mean, too." in [*made.good()]
+
+
+def test_the_tables_hold_the_accuracy_of_the_first_sentence_where_classes_alone_were_measured():
+    """ "Of 100 predictions 89 are right" stood above, and "The measurement in full" had no such number."""
+    model, rows = trained().model_, people(800, seed=4)
+    for measures, added in ((("confusion",), 1), (("accuracy", "confusion"), 0)):
+        plan = plan_evaluation(model, n=800, epsilon=2.0, measures=measures, by="sex")
+        made = evaluate(plan, model, *rows)
+        right, named = made.quality.right, "<td>accuracy, from the counts of each class</td>"
+        assert right is not None and made.fragment().count(named) == 2 * added
+        if added:
+            cells = made.all_rows.right.cells
+            assert f"{named}<td>{cells[1]}</td><td>{cells[2]}</td>" in made.fragment()
+            assert right.value == made.all_rows.right.value
+            assert made.groups["f"].right.interval in made.fragment()

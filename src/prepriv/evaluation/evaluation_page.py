@@ -156,13 +156,20 @@ def thresholds_in_html(of: PrivateEvaluation) -> str:
     )
 
 
+def _accuracy(of: PrivateEvaluation) -> list[tuple[str, str, str, str, str]]:
+    """The line of the first sentence of a page, where the figures have none of it."""
+    found = of.all_rows.right
+    return [] if found is None or found.name in of.figures else [found.cells]
+
+
 def fragment(of: PrivateEvaluation) -> str:
     """The claim, the table and the pictures, for a page."""
     heads = "".join(
         f'<th scope="col">{h}</th>' for h in ("figure", "value", "95 % interval", "noise", "sampling")
     )
     rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(printable(c))}</td>' for c in line)}</tr>" for line in of.table()
+        f"<tr>{''.join(f'<td>{escape(printable(c))}</td>' for c in line)}</tr>"
+        for line in (*_accuracy(of), *of.table())
     )
     notes = "".join(f"<p>{escape(note)}</p>" for note in of.notes)
     unpaid = _UNPAID if of.plan.error_bound is not None and not of.residuals else ""

@@ -17,6 +17,8 @@ from prepriv.evaluation import intervals
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan
 from prepriv.evaluation.intervals import Figure
 
+ACCURACY = "accuracy, from the counts of each class"
+"""Its name where it was not measured by itself."""
 TABLES = ("confusion", "scores", "residuals")  # of rows with a label alone
 
 
@@ -70,6 +72,15 @@ class Measured:
     def confusion(self) -> Floats:
         """Noisy counts (true, predicted) in the order of the domain's classes. Raises KeyError if not measured."""
         return self.counts["confusion"]
+
+    @cached_property
+    def right(self) -> Figure | None:
+        """The share of predictions that are right: as measured, or by the counts of each class; None where neither was measured."""
+        if "accuracy" in self.counts or "confusion" not in self.counts:
+            return self.figures.get("accuracy")
+        counts = self.counts["confusion"]
+        wrong = counts[~np.eye(len(counts), dtype=bool)]
+        return intervals.share(ACCURACY, counts.diagonal(), wrong, self.noise)
 
     @cached_property
     def reliability(self) -> tuple[tuple[float, float, Figure], ...]:

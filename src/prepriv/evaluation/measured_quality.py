@@ -74,11 +74,11 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         )
     fewer = _fewer(made)
     recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
-    groups = [(name, _right(group)) for name, group in made.groups.items()]
+    groups = [(name, group.right) for name, group in made.groups.items()]
     balanced, scarce = rows.figures.get("balanced accuracy"), _rare(rows)
     return Quality(
         where,
-        None if (right := _right(rows)) is None else _share("right", right),
+        None if (right := rows.right) is None else _share("right", right),
         commonest(rows),
         tuple(_share(str(c), figure) for c, figure in zip(plan.domain.classes, recalls)),
         tuple(_share(name, figure) for name, figure in groups if figure is not None),
@@ -277,17 +277,6 @@ def _rest(made: PrivateEvaluation, told: Sequence[Difference]) -> Iterator[str]:
 
 def _error(name: str, figure: Figure) -> GroupError:
     return GroupError(name, figure.value, figure.low, figure.high)
-
-
-def _right(rows: Measured) -> Figure | None:
-    if (found := rows.figures.get("accuracy")) is not None:
-        return found
-    if "confusion" not in rows.counts:
-        return None
-    counts = rows.counts["confusion"]
-    return intervals.share(
-        "accuracy", counts.diagonal(), counts[~np.eye(len(counts), dtype=bool)], rows.noise
-    )
 
 
 def _share(name: str, figure: Figure) -> Share:
