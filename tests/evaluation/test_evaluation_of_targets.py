@@ -19,11 +19,13 @@ from prepriv.audit.replay_neighbours import neighbours, synthetic
 from prepriv.audit.sensitivity_draws import Draws
 from prepriv.cli import run
 from prepriv.domain import ADJACENCIES
+from prepriv.drafted import Drafted
 from prepriv.evaluation import intervals
 from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import evaluate, release
 from prepriv.evaluation.evaluation_plan import TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.drafts import leak_and_mu
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
@@ -451,3 +453,26 @@ def test_a_holdout_takes_an_error_bound_in_python_and_on_the_command_line(tmp_pa
     assert run([*asked, "--holdout", "0.3", "--error-bound", "7"]) == 0
     assert "count as" not in capsys.readouterr().out
     assert run(["report", f"{tmp_path}/m/model", "--verify", f"{tmp_path}/m/report.html"]) == 0
+
+
+@pytest.mark.parametrize("drafted", [False, True])
+def test_what_the_numbers_do_not_see_stands_beside_nothing_to_change(drafted):
+    """Errors were cut, thousands of targets may have lain outside drafted bounds, and nothing in the numbers asked for a change."""
+    leak, mu = leak_and_mu(1.0, 1e-6)
+    told = Drafted(1.0, 1e-6, mu * (1 - 1e-9), leak, "replace-one", 5000, "0" * 64)
+    target = prepriv.Numeric(0, 2000)
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, n=5000, target=target, label="y")
+    domain = dataclasses.replace(domain, drafts=(told,) * drafted)
+    plan = plan_evaluation(domain, n=5000, epsilon=1.0, delta=1e-6, error_bound=500.0)
+    hits = {"squared_error": 0.02, "absolute_error": 0.1, "target": 0.4, "error_of_the_mean": 0.16}
+    counts = {
+        name: np.array([hits.get(name, 0.1), 1 - hits.get(name, 0.1), 0.0]) * 5000 for name in plan.releases
+    }
+    found = PrivateEvaluation(plan, counts, True).quality
+    told_of = list(to_do(found, weighed=False, weak=False))
+    assert any("Nothing in these numbers" in t for t in told_of), told_of
+    said = told_of[-1]
+    assert "outside the bounds 0 to 2,000 counts as the nearest" in said.replace("2000", "2,000")
+    assert "an error above 500 counts as 500" in said and ("private draft" in said) == drafted
+    whole = dataclasses.replace(found, error_bound=None, drafted=False).unseen
+    assert "counts as the nearest bound. If you know" in whole

@@ -26,6 +26,8 @@ _PARTS = {
     "ends": rf"(?P<v>{_NUMBER}) \[(?P<low>{_NUMBER}), (?P<high>{_NUMBER})\]",
     "same": r'"(?P<same>[^"]*)"',
     "figure": "(?P<figure>[^:]+)",
+    "low": rf"(?P<low>{_NUMBER})",
+    "high": rf"(?P<high>{_NUMBER})",
     "asked": "(?P<asked>[a-z_0-9, ]+)",
     "declared": "(?P<declared>declared )?",
     "kind": "(?P<kind>empty cells|cells that are not as declared|numbers outside their declared bounds are read as the nearest bound)",
@@ -607,6 +609,15 @@ def _one_number(known: Known, said: dict[str, Any]) -> bool:
 
 
 # ------------------------------------------------------------------------------------------ other lines
+
+
+@says(
+    "These numbers do not see what is cut: a number outside the bounds [[low]] to [[high]] counts as the nearest bound. If you know that numbers lie outside, declare wider bounds.",
+    "These numbers do not see what is cut: a number outside the bounds [[low]] to [[high]] counts as the nearest bound, and an error above [[v]] counts as [[number]] (`--measure residuals` counts the errors near it and above). If you know that numbers lie outside, declare wider bounds.",
+)
+def _unseen(known: Known, said: dict[str, Any]) -> bool:
+    ends = (read(said["low"]), read(said["high"])) == known.case.ends
+    return ends and ("v" not in said or agrees(known.error_bound, said["v"], None, None))
 
 
 @says("Nothing in these numbers asks for a change. Measure the groups that it will be used for.")

@@ -68,6 +68,8 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             by=plan.by,
             error_bound=bound,
             largest_error=plan.error_bound,
+            target_ends=(plan.domain.target.low, plan.domain.target.high),
+            drafted=bool(plan.domain.drafts),
             measures=plan.measures,
             warning=_fewer(made),
             set_aside=made.whole is not None,

@@ -226,6 +226,8 @@ def to_do(
         or found.often_cut
     ):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
+        if found.unseen:
+            yield found.unseen
 
 
 def _again(found: Quality) -> str:

@@ -146,6 +146,10 @@ class Quality:
         The error that larger ones count as, for the predictions and for the mean. None: none is cut.
     largest_error : float, optional
         The same, also where no error can be larger: noise grows with it.
+    target_ends : (float, float), optional
+        The declared bounds of the number: one outside counts as the nearest. None: a model of classes, or a table that was declared public.
+    drafted : bool
+        Whether these bounds may come from a private draft.
     group_errors : tuple of GroupError
         Of a model of a number, of each group: `error`, or `absolute` where that was not measured.
     measures : tuple of str
@@ -193,6 +197,8 @@ class Quality:
     noise_hides: bool = True
     error_bound: float | None = None
     largest_error: float | None = None
+    target_ends: tuple[float, float] | None = None
+    drafted: bool = False
     group_errors: tuple[GroupError, ...] = ()
     measures: tuple[str, ...] = ()
     warning: str | None = None
@@ -384,6 +390,28 @@ class Quality:
             return ""
         most = measured_alone(self.error_bound, 4)
         return f", where errors above {most} count as {most}"
+
+    @property
+    def unseen(self) -> str:
+        """What numbers about a numeric target cannot show: a sentence; nothing of classes."""
+        if self.target_ends is None:
+            return ""
+        low, high = (measured_alone(end, 4) for end in self.target_ends)
+        most = "" if self.error_bound is None else measured_alone(self.error_bound, 4)
+        cut = (
+            f", and an error above {most} counts as {most} (`--measure residuals` counts the errors near it and above)"
+            if most
+            else ""
+        )
+        drafted = (
+            " Where a private draft found the bounds, it says how many records may lie outside: in the comments of the schema, in `domain.drafts[0].told` in Python."
+            if self.drafted
+            else ""
+        )
+        return (
+            f"These numbers do not see what is cut: a number outside the bounds {low} to {high} counts as the nearest bound{cut}.{drafted} If you know that numbers "
+            "lie outside, declare wider bounds."
+        )
 
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""
