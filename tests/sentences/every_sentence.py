@@ -215,7 +215,7 @@ def _balanced(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    'AUC was refused beside the noise of [[number]] measures. `--measure scores` (`measures=["scores"]` in Python) alone has less noise, and about [[n]] measured records of [[class]] would then be enough for AUC as a rule. [[any]]'
+    'AUC was refused beside the noise of [[number]] measures. `--measure scores` (`measures=["scores"]` in Python) alone has less noise, and about [[n]] measured records of [[class]] would then be enough for AUC in most runs. [[any]]'
 )
 def _scores_alone(known: Known, said: dict[str, Any]) -> bool:
     have = int((known.table.y == said["class"]).sum())

@@ -151,7 +151,7 @@ def to_do(
         costs = "whole ε again" if found.set_aside else "ε again"
         yield (
             f'AUC was refused beside the noise of {len(found.measures)} measures. `--measure scores` (`measures=["scores"]` in Python) alone has less noise, and about '
-            f"{records:,} measured records of {in_quotes(Share(name))} would then be enough for AUC as a rule. It says whether the probabilities tell the classes apart, and not how "
+            f"{records:,} measured records of {in_quotes(Share(name))} would then be enough for AUC in most runs. It says whether the probabilities tell the classes apart, and not how "
             f"often a prediction is right. Measure it {_again(found)}: that costs its {costs}."
         )
     if not weighed and (worth_nothing or found.asks_for_more):
