@@ -13,7 +13,14 @@ import pytest
 
 import prepriv
 from prepriv.cli import run
-from prepriv.description.draft import DraftWarning, _coarse, draft_in_private, plan_draft, release_draft
+from prepriv.description.draft import (
+    DraftWarning,
+    _coarse,
+    _perhaps_noise,
+    draft_in_private,
+    plan_draft,
+    release_draft,
+)
 from prepriv.description.magnitudes import BINS, ZERO, bin_of
 from prepriv.guarantees.drafts import drafts_cost
 from prepriv.ledger import Ledger
@@ -188,6 +195,21 @@ def test_zeros_and_ones_are_drafted_as_0_to_1(ones):
         bounds.add((a.low, a.high))
     # a noisy quantile may lie above 1, and never a part of 0 to 1 alone is drafted
     assert (0.0, 1.0) in bounds and all(low == 0 and 1 <= high <= 4 for low, high in bounds), bounds
+
+
+def test_a_far_range_that_was_hardly_seen_may_be_noise():
+    """One draft of sixty had 0 to 5,800,000,000 for a column of zeros and ones, without a word."""
+    counts = np.zeros(BINS)
+    counts[ZERO], counts[bin_of(5e9)] = 3000, 110
+    said = _perhaps_noise(counts, np.array([ZERO, bin_of(5e9)]), 100.0)
+    assert "from 4.29497e+09 to 8.58993e+09" in said and "declare bounds yourself" in said
+    assert "-" in _perhaps_noise(counts + 0, np.array([bin_of(-5e9), ZERO]), 100.0)  # below all others
+    counts[bin_of(5e9)] = 300  # surely seen
+    assert _perhaps_noise(counts, np.array([ZERO, bin_of(5e9)]), 100.0) == ""
+    for near in (1.0, 300.0):
+        counts[bin_of(near)] = 110
+        assert _perhaps_noise(counts, np.array([ZERO, bin_of(near)]), 100.0) == ""
+    assert _perhaps_noise(counts, np.array([bin_of(5e9)]), 1000.0) == ""  # no other to be far from
 
 
 def test_numbers_between_1_and_2_keep_their_bounds():

@@ -71,6 +71,10 @@ _TEXTS, _MANY_TEXTS = (
 _SELDOM = 0.2  # the chance at which a bound that is a guess is said to be one
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
 TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
+_HARDLY, _FAR = (
+    1.5,
+    1000.0,
+)  # a count below so many times what makes a range seen, so many times as far from zero as the others: perhaps noise
 _ABOUT_ONE = 1.25  # an upper bound up to here, where zeros and numbers from 1 to 2 alone were seen: 1, and the error of a quantile
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
 _FILLED = 10  # columns without gaps that are named
@@ -633,6 +637,7 @@ class _Drafting:
             if len(used) < least:
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
+            unseen = "; ".join(filter(None, (unseen, _perhaps_noise(noisy_sizes, used, sure))))
         low, high, narrow = _bounds(second, coarse, values[~np.isnan(values)], read, what, session)
         if way not in bounds and {*used.tolist()} <= {ZERO, ONE_TO_TWO}:  # perhaps zeros and ones
             low, high = 0.0 if low <= 1 else low, 1.0 if high <= _ABOUT_ONE else high
@@ -707,6 +712,20 @@ def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tup
     if noisy[ZERO] > _SURELY * noise:
         low, high = min(low, ZERO), max(high, ZERO)
     return (ends(low)[0], ends(high)[1]), said
+
+
+def _perhaps_noise(noisy: Floats, used: NDArray[np.int64], sure: float) -> str:
+    """What a reader has to know of a range that was hardly seen, far from all others: one draft of a hundred shows one that holds no record."""
+    for end, others in ((int(used[0]), used[1:]), (int(used[-1]), used[:-1])):
+        far = max(map(abs, ends(end)))
+        next_to = max((max(map(abs, ends(int(one)))) for one in others), default=0.0)
+        if len(others) and noisy[end] < _HARDLY * sure and far >= _FAR * max(next_to, 1.0):
+            low, high = ends(end)
+            return (
+                f"numbers from {low:g} to {high:g} were hardly seen, far from all others: about one draft of a hundred shows such a range by noise alone. "
+                "If no number can be there, declare bounds yourself"
+            )
+    return ""
 
 
 def _bounds(
