@@ -463,6 +463,7 @@ class Domain:
         unit: str | None = None,
         rows_per_unit: int | None = None,
         classes: Sequence[str] | None = None,
+        target: Numeric | Literal["numeric"] | None = None,
     ) -> Domain:
         """Draft a domain privately from a table with its label.
 
@@ -492,6 +493,11 @@ class Domain:
         classes : sequence of str, optional
             The classes of the label, as you know them without looking at the table. They are free: the draft
             releases nothing about the label. None: they are drafted, and a class that is too rare is not seen.
+        target : Numeric or "numeric", optional
+            Says that the label is a number. `Numeric(low, high)`: its bounds, as you know them without looking at the
+            table. They are free: the draft releases nothing about the label. "numeric": its range is drafted. None: a
+            numeric label is drafted for regression if it shows fewer than two common values, or more than 20, or if too
+            many records have others.
 
         Returns
         -------
@@ -529,6 +535,7 @@ class Domain:
             unit=unit,
             rows_per_unit=rows_per_unit,
             classes=classes,
+            target=target,
         )
         return made
 

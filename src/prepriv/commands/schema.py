@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 import yaml
@@ -14,12 +14,13 @@ import yaml
 from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
+from prepriv.columns import Numeric
 from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
 from prepriv.commands.data import DATA, QueryOption, opened
 from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import paid_output, reserved_file, writable_file, write_text
 from prepriv.commands.printing import AsJson, console
-from prepriv.description.draft import HOW_COMPLETED, PrivateDraft, draft_in_private, plan_draft
+from prepriv.description.draft import NUMERIC, PrivateDraft, draft_in_private, plan_draft
 from prepriv.guarantees.printed import epsilon_at
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.first_schema import WARNING, draft
@@ -84,6 +85,12 @@ def schema_init(
             help="With --epsilon: the classes of the label as you know them and as it spells them, such as no,yes for a label that says no or yes. They are free: nothing is spent on the label."
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="With --epsilon: the label is a number. LOW,HIGH are its bounds as you know them, which are free: nothing is spent on the label. numeric: its range is drafted."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -123,6 +130,7 @@ def schema_init(
                     rows_per_unit=rows_per_unit,
                     source=stream.source,
                     classes=None if classes is None else [name.strip() for name in classes.split(",")],
+                    target=_target(target),
                 )
                 needs = plan.said()
         except BadSchema as error:
@@ -145,7 +153,7 @@ def schema_init(
         _say_cost(drafted)
         return
     given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}
-    given |= {"--classes": classes, "--dry-run": dry_run or None}
+    given |= {"--classes": classes, "--target": target, "--dry-run": dry_run or None}
     if unread := [option for option, value in given.items() if value is not None]:
         raise Stop(f"{', '.join(unread)}: only a private draft takes this; give --epsilon, too")
     stream = opened(data, query)
@@ -163,6 +171,21 @@ def schema_init(
         say(f"LOOK AT {note}", err=True)
     if unit is None:
         say(one_row_one_person(table.column_names), err=True)
+
+
+def _target(said: str | None) -> Numeric | Literal["numeric"] | None:
+    if said is None:
+        return None
+    if said.strip() == NUMERIC:
+        return NUMERIC
+    try:
+        low, high = map(float, said.split(","))
+        return Numeric(low, high)
+    except ValueError as error:
+        why = "" if "bound" not in str(error) and "low" not in str(error) else f" ({error})"
+        raise Stop(
+            f"--target takes LOW,HIGH, two numbers such as 0,450000, or the word {NUMERIC}; got {printable(said)!r}{why}"
+        ) from None
 
 
 def _check_out(out: Path) -> None:
@@ -191,7 +214,7 @@ def _say_cost(drafted: PrivateDraft) -> None:
     if drafted.plan.unit is None:
         said.append(one_row_one_person([*drafted.plan.columns, drafted.plan.label]))
     said += drafted.told()
-    said += [f"TO BE COMPLETED: {drafted.problem}. {HOW_COMPLETED}"] if drafted.problem else []
+    said += [f"TO BE COMPLETED: {drafted.problem}. {drafted.how_completed}"] if drafted.problem else []
     if drafted.target is None and len(drafted.classes) > 2 and all(map(_NUMBER.fullmatch, drafted.classes)):
         said.append(
             f"LOOK AT the label, whose classes are numbers. For regression, write low: and high: in place of "

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +70,20 @@ _TEXTS, _MANY_TEXTS = (
 )  # deviations of noise, and the part of the records: texts in a column of numbers are named
 _SELDOM = 0.2  # the chance at which a bound that is a guess is said to be one
 _FEW, AGAIN = 16, 0.35  # bounds that few points apart are sought once more, at this share of the second round
-TARGET = 0.25  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
 _HARDLY, _FAR = (
     1.5,
     1000.0,
 )  # a count below so many times what makes a range seen, so many times as far from zero as the others: perhaps noise
+_TOGETHER = (
+    2,
+    4,
+    8,
+)  # neighbouring powers of two whose counts are added up, where the range of a label is sought
+_MOSTLY_NAMED = (
+    0.75  # of the numbers of a label: classes that are numbers and fewer records have are values of a target
+)
+NUMERIC: Literal["numeric"] = "numeric"  # what a label is declared to be, whose range is drafted
+TARGET = 0.5  # weight of the range of a target in the budget, beside 1 for a column: spent where the label shows no classes
 _ABOUT_ONE = 1.25  # an upper bound up to here, where zeros and numbers from 1 to 2 alone were seen: 1, and the error of a quantile
 _DAYS = (-25_567.0, 47_482.0)  # 1900 and 2100: the range in which dates are sought
 _FILLED = 10  # columns without gaps that are named
@@ -84,8 +93,12 @@ _SURELY = 2.0  # deviations of noise: what numbers that were not seen stand out 
 BEYOND = 7  # records beyond a bound that is aimed at, in units of the mechanism's own error: fewer, and it is a guess
 
 
-HOW_COMPLETED = (
+_HOW_COMPLETED = (
     "Write down what you know yourself, such as all classes:, which is free. Then delete the line draft: true"
+)
+_BOUNDS_OF_LABEL = (
+    "Declare its bounds as you know them without looking at the table, which is free: --target LOW,HIGH (in Python target=prepriv.Numeric(low, high)). "
+    'Or let --target numeric (target="numeric") spend more of ε on its range. For a classification, declare --classes (classes=)'
 )
 
 
@@ -97,7 +110,8 @@ class DraftPlan:
     """What a private draft will release, priced: `look`; and of which columns. unit: the column that says whose row it is, and
     rows_per_unit: what the domain declares of it; the draft reads one row of each unit. source: as
     that of a `Domain`. classes: of the label, as its user declared them; nothing is spent on them. Empty: they are
-    drafted."""
+    drafted. target: bounds of a numeric label, as its user declared them, for which nothing is spent either; "numeric": they are drafted, and no
+    classes. None: the label is drafted as what it shows."""
 
     columns: tuple[str, ...]
     label: str
@@ -106,6 +120,32 @@ class DraftPlan:
     rows_per_unit: int | None = None
     source: str | None = None
     classes: tuple[str, ...] = ()
+    target: Numeric | Literal["numeric"] | None = None
+
+    @property
+    def declared_label(self) -> bool:
+        """Whether nothing about the label is drafted."""
+        return bool(self.classes) or isinstance(self.target, Numeric)
+
+    @property
+    def seen_together(self) -> float:
+        """How many deviations of noise the sum of the label's counts in neighbouring powers of two needs."""
+        return float(-ndtri(SEEN / (len(_TOGETHER) * BINS)))
+
+    @property
+    def noise_of_range(self) -> float:
+        """Standard deviation of the noise in a count from which the range of a numeric label is sought."""
+        return multiplier(self.look["first target"]) * math.sqrt(rows_changed(self.look.adjacency))
+
+    @property
+    def a_range(self) -> int:
+        """How many records of a numeric label within a factor of 16, four powers of two, show its range 95 times in 100."""
+        return math.ceil((self.seen_together + float(ndtri(0.95))) * self.noise_of_range * 2.0)
+
+    @property
+    def whose(self) -> str:
+        """What is counted, in words."""
+        return "records" if self.unit is None else "units"
 
     @property
     def seen(self) -> float:
@@ -128,8 +168,12 @@ class DraftPlan:
             if look.epsilon * k <= 100
         ]
         lines = [f"before a record is read, of {look.n:,}: {self.needs}", *map(str, more)]
-        if not self.classes:
-            lines.append(self._rare_class())
+        if not self.classes and self.target is None:
+            lines += [self._rare_class(), self._numeric_label()]
+        if self.target == NUMERIC:
+            lines.append(
+                f"before a record is read: the range of the label {self.label!r} is seen if about {self.a_range:,} {self.whose} lie within a factor of 16"
+            )
         if 4 * (self.needs.a_class or 0) > look.n or 2 * self.needs.numbers > look.n:
             lines.append("few records for this ε: declare what you know by hand, bounds and classes first")
         return lines
@@ -137,15 +181,22 @@ class DraftPlan:
     def _rare_class(self) -> str:
         """How rare a class may be, from declared facts alone, and the way out."""
         look, least = self.look, self.needs.a_class or 0
-        whose = "records" if self.unit is None else "units"
-        given = f"before a record is read, with {look.n:,} {whose} and ε = {exact(look.epsilon)}:"
+        given = f"before a record is read, with {look.n:,} {self.whose} and ε = {exact(look.epsilon)}:"
         free = f"declare the classes of {self.label!r}, which is free: --classes {','.join(PLACEHOLDERS)} with its own names (in Python classes=)"
-        free += f". A numeric label with more than {MOST_CLASSES} common values, or with fewer than two, is drafted for regression"
         if 2 * least > look.n:
-            return f"{given} even a class of half of the {whose} may not be seen. Draft with a larger ε, or {free}"
+            return f"{given} even a class of half of the {self.whose} may not be seen. Draft with a larger ε, or {free}"
         return (
-            f"{given} a class of fewer than about {least:,} {whose} ({100 * least / look.n:.2g} %) is not seen. If one may be rarer, "
+            f"{given} a class of fewer than about {least:,} {self.whose} ({100 * least / look.n:.2g} %) is not seen. If one may be rarer, "
             f"{free}"
+        )
+
+    def _numeric_label(self) -> str:
+        """When a label is drafted as a number, and how that is said before anything is spent."""
+        return (
+            f"before a record is read: a numeric label with more than {MOST_CLASSES} common values, or with fewer than two, is drafted for regression. Its range is seen "
+            f"if about {self.a_range:,} {self.whose} lie within a factor of 16. If {self.label!r} is a number, say so: --target LOW,HIGH with its "
+            "bounds as you know them is free (in Python target=prepriv.Numeric(low, high)), and --target numeric "
+            '(target="numeric") spends more of ε on its range'
         )
 
 
@@ -161,7 +212,8 @@ class DraftWarning(UserWarning):
 class PrivateDraft:
     """What a private draft released. columns, classes, target: as declared from noisy counts; left_out: names of columns in
     which nothing was common enough; named: about how many records have one of the listed values, by column and label; guesses: what
-    to look at, by column; plan: what it cost; receipt: of its charge in a ledger, if there is one."""
+    to look at, by column; plan: what it cost; receipt: of its charge in a ledger, if there is one; numbers: whether the label has numbers
+    whose range was not seen."""
 
     plan: DraftPlan
     columns: dict[str, Column]
@@ -171,10 +223,15 @@ class PrivateDraft:
     named: Mapping[str, float] = field(default_factory=dict)
     guesses: Mapping[str, str] = field(default_factory=dict)
     receipt: Mapping[str, Any] | None = None
+    numbers: bool = False
 
     @property
     def problem(self) -> str:
         """Why no domain can be made of it, or nothing. It follows from what was released alone."""
+        if self.target is None and self.plan.target is not None:
+            return f"the label {self.plan.label!r} was declared numeric, and its range was not seen"
+        if self.target is None and len(self.classes) < 2 and self.numbers:
+            return f"the label {self.plan.label!r} has numbers, too few of them alike to be classes, and their range was not seen"
         if self.target is None and len(self.classes) < 2:
             return "fewer than two classes of the label were common enough to be seen"
         if not self.columns:
@@ -184,6 +241,23 @@ class PrivateDraft:
         except ValueError as error:
             return str(error)
         return ""
+
+    @property
+    def how_completed(self) -> str:
+        """What to write into the file where there is a problem."""
+        if self._label_is_open:
+            return (
+                "Write low: and high: of the label as you know them, or all its classes:, which is free. Then delete the line draft: true. "
+                f"For another draft: {_BOUNDS_OF_LABEL}"
+            )
+        return _HOW_COMPLETED
+
+    @property
+    def _label_is_open(self) -> bool:
+        """Whether the label is a number, as far as it was seen or declared, without bounds."""
+        return self.target is None and (
+            self.plan.target is not None or (self.numbers and len(self.classes) < 2)
+        )
 
     def _domain(self) -> Domain:
         look = self.plan.look
@@ -215,7 +289,7 @@ class PrivateDraft:
             self.plan.unit,
             self.plan.source,
             drafted_content(self.columns, self.classes, self.target),
-            bool(self.plan.classes),
+            self.plan.declared_label,
         )
 
     def note(self, ledger: str | os.PathLike[str] | None, written: str | None = None) -> None:
@@ -227,9 +301,16 @@ class PrivateDraft:
 
     def domain(self) -> Domain:
         """The domain; ValueError where too little was seen. What was paid stays paid."""
+        if self._label_is_open:
+            raise ValueError(f"{self.problem} at this budget. {_BOUNDS_OF_LABEL}")
         if self.problem:
             raise ValueError(
                 f"{self.problem} at this budget: draft with a larger epsilon, or declare it by hand"
+                + (
+                    " (classes=, or target= for a numeric label, which are free)"
+                    if len(self.classes) < 2 and self.target is None
+                    else ""
+                )
             )
         return self._domain()
 
@@ -246,6 +327,12 @@ class PrivateDraft:
             lines.append(
                 f"DECLARED by hand, not drafted: the classes of {label!r}. Nothing was spent on them"
             )
+        if isinstance(self.plan.target, Numeric):
+            lines.append(
+                f"DECLARED by hand, not drafted: the bounds of the label {label!r}. Nothing was spent on them"
+            )
+        if self.plan.target == NUMERIC:
+            lines.append(f"DECLARED by hand: that the label {label!r} is a number. Its bounds are drafted")
         lines += [f"LEFT OUT {name!r}: nothing in it was common enough to be seen" for name in self.left_out]
         unlisted = dict[tuple[int, int], list[str]]()
         for name, count in self.named.items():
@@ -279,9 +366,10 @@ class PrivateDraft:
                 f"NO GAPS WERE SEEN in these columns, and there may be some. An empty cell counts as {', '.join(filled[:_FILLED])}{more}; "
                 "`missing: impute` learns a mean instead (in Python Numeric(low, high, missing='impute'))"
             )
-        if self.target is not None:
+        if self.target is not None and self.plan.target is None:
+            others = ", and too many records have others" if 2 <= len(self.classes) <= MOST_CLASSES else ""
             lines.append(
-                f"THE LABEL {label!r} is drafted for regression, since it has numbers, of which {len(self.classes)} {'is' if len(self.classes) == 1 else 'are'} common enough to be a class. "
+                f"THE LABEL {label!r} is drafted for regression, since it has numbers, of which {len(self.classes)} {'is' if len(self.classes) == 1 else 'are'} common enough to be a class{others}. "
                 "For classification, write classes: in place of low: and high: (in Python give classes= to the draft or the Domain)"
             )
         return [*lines, *(f"LOOK AT {name!r}: {guess}" for name, guess in self.guesses.items())]
@@ -292,15 +380,17 @@ class PrivateDraft:
         head = [
             f"Drafted privately with {epsilon_at(look.guarantee.epsilon(look.delta), look.delta)}, "
             f"{look.guarantee.neighbours}, n = {look.n:,}.",
-            f"Kinds, bounds{' and categories' if self.plan.classes else ', categories and classes'} are outputs of mechanisms; the names of the "
+            f"Kinds, bounds{' and categories' if self.plan.classes or self.plan.target else ', categories and classes'} are outputs of mechanisms; the names of the "
             "columns are taken as public.",
             *self.told(),
         ]
         body: dict[str, Any] = {}
         if self.problem:
-            head.append(f"TO BE COMPLETED: {self.problem}. {HOW_COMPLETED}")
+            head.append(f"TO BE COMPLETED: {self.problem}. {self.how_completed}")
             body["draft"] = True
         learned = {"classes": list(self.classes)} if self.target is None else _bounds_of(self.target)
+        if self._label_is_open:  # one common value of a number is not a list of classes
+            learned = {}
         body |= {
             "label": {"name": self.plan.label} | learned,
             "adjacency": look.adjacency,
@@ -340,10 +430,12 @@ def plan_draft(
     rows_per_unit: int | None = None,
     source: str | None = None,
     classes: Sequence[str] | None = None,
+    target: Numeric | Literal["numeric"] | None = None,
 ) -> DraftPlan:
     """Price a draft of a table with these columns; `label` is the last where None. No row is read. unit, rows_per_unit: where
     several rows can be one person's, the column that says whose, and how many are read of each; n then counts persons.
-    classes: of the label, where its user declares them; nothing is then spent on the label.
+    classes: of the label, where its user declares them; nothing is then spent on the label. target: its bounds, where it is a number and its user
+    declares them, likewise; "numeric": that it is a number, whose range is drafted.
 
     Raises BadSchema for fewer than two columns, two of one name, a name that is not a text, or no such label; ValueError
     for the budget.
@@ -376,11 +468,34 @@ def plan_draft(
     if not columns:
         raise BadSchema("a schema needs a column beside the label and the unit")
     given = _declared_classes(classes)
-    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit, source, given)
+    number = _declared_target(target, classes)
+    unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit, source, given, number)
     look = _priced(n, unpriced, epsilon, delta, adjacency)
     if why := hopeless(look):
         raise ValueError(why)
-    return DraftPlan(columns, label, look, unit, rows_per_unit, source, given)
+    plan = replace(unpriced, look=look)
+    if number == NUMERIC and plan.seen * plan.noise_of_range > n:  # not even if they are all of one size
+        raise ValueError(
+            f"{n:,} {plan.whose} are too few for a private draft of the range of {label!r} at this epsilon, which needs about "
+            f"{plan.a_range:,} within a factor of 16. Declare its bounds as you know them, which is free: --target LOW,HIGH (in Python "
+            "target=prepriv.Numeric(low, high)). Nothing was charged"
+        )
+    return plan
+
+
+def _declared_target(target: Any, classes: Any) -> Numeric | Literal["numeric"] | None:
+    """What was declared about a numeric label. ValueError for anything else."""
+    if target is None:
+        return None
+    if classes is not None:
+        raise ValueError("classes and target exclude each other: a label has classes, or it is a number")
+    if isinstance(target, Numeric):
+        return replace(target, missing="midpoint")
+    if target == NUMERIC:
+        return NUMERIC
+    raise ValueError(
+        f'target must be Numeric(low, high), the bounds of a numeric label, or "numeric", whose range is drafted; got {shown(target)}'
+    )
 
 
 def _declared_classes(classes: Sequence[str] | None) -> tuple[str, ...]:
@@ -412,11 +527,12 @@ def _priced(
     weights: dict[str, float] = {}
     for i in range(len(plan.columns)):
         weights |= {f"first {i}": FIRST_ROUND, f"second {i}": 1 - FIRST_ROUND}
-    if not plan.classes:
+    if not plan.declared_label and plan.target is None:
         weights["label"] = 1.0
     lone = [name for name in weights if not name.startswith("first")]
-    if not plan.classes:
-        weights |= {"first target": FIRST_ROUND * TARGET, "second target": (1 - FIRST_ROUND) * TARGET}
+    if not plan.declared_label:
+        whole = TARGET if plan.target is None else 1.0
+        weights |= {"first target": FIRST_ROUND * whole, "second target": (1 - FIRST_ROUND) * whole}
     return price(
         "schema draft",
         weights,
@@ -430,10 +546,15 @@ def _priced(
             plan.label,
             *([] if plan.unit is None else [plan.unit]),
             *([{"classes": list(plan.classes)}] if plan.classes else []),
+            *([] if plan.target is None else [{"target": _said_of(plan.target)}]),
         ],
         unit=plan.unit,
         rows=declared_rows(plan.source, plan.unit),
     )
+
+
+def _said_of(target: Numeric | Literal["numeric"]) -> Any:
+    return {"low": target.low, "high": target.high} | target.way if isinstance(target, Numeric) else target
 
 
 def draft_in_private(
@@ -470,6 +591,7 @@ def draft_domain(
     unit: str | None = None,
     rows_per_unit: int | None = None,
     classes: Sequence[str] | None = None,
+    target: Numeric | Literal["numeric"] | None = None,
 ) -> Domain:
     """`Domain.draft`."""
     stream = as_stream(table)
@@ -489,10 +611,12 @@ def draft_domain(
         rows_per_unit=rows_per_unit,
         source=None if stream is None else stream.source,
         classes=classes,
+        target=target,
     )
     if label is None:  # before the charge: where it is made an error, nothing is spent
+        spent = "" if plan.declared_label else ", and part of ε is spent on it"
         warnings.warn(
-            f"label= is not given, so the last column, {printable(plan.label)!r}, is drafted as the label, and part of ε is spent on its classes. "
+            f"label= is not given, so the last column, {printable(plan.label)!r}, is drafted as the label{spent}. "
             "If a model is for another column, stop here and give label=",
             DraftWarning,
             stacklevel=callers_level(),
@@ -526,22 +650,25 @@ def release_draft(plan: DraftPlan, table: Any, session: Session) -> PrivateDraft
     rows = None
     if plan.unit is not None:
         there = look.n if n_is_public(look.adjacency) else None
-        read = plan.columns if plan.classes else (*plan.columns, plan.label)
+        read = plan.columns if plan.declared_label else (*plan.columns, plan.label)
         rows = one_row_each(frame, plan.unit, read, there)
     columns = {name: draft.column(i, name, _cells(frame[name], rows)) for i, name in enumerate(plan.columns)}
     seen = {name: column for name, column in columns.items() if column is not None}
-    if plan.classes:
-        classes, target = plan.classes, None
-    else:
-        classes, target = draft.learned(_cells(frame[plan.label], rows))
+    numbers = False
+    classes, target = plan.classes, plan.target if isinstance(plan.target, Numeric) else None
+    if not plan.declared_label:
+        classes, target, numbers = draft.learned(_cells(frame[plan.label], rows))
     left_out = tuple(name for name in plan.columns if name not in seen)
-    return PrivateDraft(plan, seen, classes, left_out, target, draft.named, draft.guesses)
+    return PrivateDraft(plan, seen, classes, left_out, target, draft.named, draft.guesses, numbers=numbers)
 
 
 def _cells(column: Any, rows: NDArray[np.int64] | None) -> DistinctCells:
     """The cells of a column; with units of these rows alone, one per unit, a gap where it has none."""
     codes, distinct = cells(column)
     return (codes, distinct) if rows is None else (np.append(codes, -1)[rows], distinct)
+
+
+_Kinds = tuple[Floats, NDArray[np.int64], float]
 
 
 @dataclass(frozen=True)
@@ -558,7 +685,8 @@ class _Drafting:
         look = self.plan.look
         first, second = look[f"first {i}"], look[f"second {i}"]
         session = Metered(self.session, f"column {i}", first.mu**2 + second.mu**2, second.delta)
-        found = self._numeric(name, f"column {i}", first, second, cells, session)
+        kinds = self._kinds(f"kinds of column {i}", first, cells, session)
+        found = self._numeric(name, f"column {i}", second, cells, session, kinds)
         if not isinstance(found, bool):
             return found
         if found:  # numbers, whose range was not seen
@@ -566,55 +694,63 @@ class _Drafting:
         names = self._names(name, second, cells, session)
         return Categorical(names) if names else None
 
-    def learned(self, cells: DistinctCells) -> tuple[tuple[str, ...], Numeric | None]:
-        """(the classes of the label, the target that it is in their place): the latter where too few classes are seen, or too many
-        numbers."""
-        look = self.plan.look
-        classes = self._names(self.plan.label, look["label"], cells, self.session)
+    def learned(self, cells: DistinctCells) -> tuple[tuple[str, ...], Numeric | None, bool]:
+        """(the classes of the label, the target that it is in their place, whether it has numbers whose range was not seen). It is a target where
+        it was declared one, where its values are numbers and too few or too many of them are common, and where too many records have others."""
+        plan, look, label = self.plan, self.plan.look, self.plan.label
+        classes: tuple[str, ...] = ()
+        if plan.target is None:
+            classes = self._names(label, look["label"], cells, self.session)
         numbers = all(isinstance(cell_of(name), float) for name in classes)
-        if len(classes) >= 2 and not (numbers and len(classes) > MOST_CLASSES):
-            return classes, None
+        if len(classes) >= 2 and not numbers:
+            return classes, None, False
         first, second = look["first target"], look["second target"]
         session = Metered(self.session, "target", first.mu**2 + second.mu**2, 0.0)
-        # one class alone, such as zeros among rare ones, is no number until another size is seen
-        least = 2 if len(classes) == 1 else 1
-        found = self._numeric(self.plan.label, "target", first, second, cells, session, least)
+        noisy, used, sure = kinds = self._kinds("kinds of target", first, cells, session)
+        deviation = sure / plan.seen
+        # How many cells are neither texts nor gaps: by n, which is declared, since the sum of all other counts has far more noise.
+        there = look.n - float(np.maximum(noisy[[TEXT, GAP]], 0.0).sum())
+        if 2 <= len(classes) <= MOST_CLASSES:
+            noise = math.hypot(
+                multiplier(look["label"]) * math.sqrt(rows_changed(look.adjacency) * len(classes)), deviation
+            )
+            if self.named[label] + 3.0 * noise >= _MOSTLY_NAMED * there:
+                return classes, None, False
+        if len(used) < (least := 2 if len(classes) == 1 else 1):
+            # one class alone, such as zeros among rare ones, is no number until another size is seen
+            used = np.union1d(used, _stand_out_together(noisy, used, deviation, plan.seen_together))
+            kinds = noisy, used, sure
+        found = self._numeric(label, "target", second, cells, session, kinds) if len(used) >= least else False
+        open_ = isinstance(found, bool) and numbers and there > max(float(noisy[TEXT]), 0.0)
+        if not isinstance(found, bool) or (open_ and len(classes) < 2):
+            self.named.pop(label, None)
         if isinstance(found, bool):
-            return classes, None
-        self.named.pop(self.plan.label, None)
-        return classes, replace(found, missing="midpoint")
+            return classes, None, open_
+        return classes, replace(found, missing="midpoint"), False
+
+    def _kinds(
+        self, called: str, part: LookPart, found: tuple[NDArray[np.int64], Sequence[Cell]], session: Session
+    ) -> _Kinds:
+        """Noisy counts in the bins, the bins of numbers that hold some, and what no empty bin passes."""
+        look = self.plan.look
+        noisy = private_histogram(
+            bins_of(found),
+            name=called,
+            bins=BINS,
+            n=look.n,
+            adjacency=look.adjacency,
+            noise_multiplier=multiplier(part),
+            session=session,
+        )
+        sure = self.plan.seen * multiplier(part) * math.sqrt(rows_changed(look.adjacency))
+        return noisy, np.flatnonzero(noisy[:TEXT] > sure), sure
 
     def _numeric(
-        self,
-        name: str,
-        what: str,
-        first: LookPart,
-        second: LookPart,
-        cells: DistinctCells,
-        session: Session,
-        least: int = 1,
+        self, name: str, what: str, second: LookPart, cells: DistinctCells, session: Session, kinds: _Kinds
     ) -> Numeric | bool:
-        """A numeric column; False where there are texts, True where there are numbers and their range was not seen: in fewer than
-        `least` bins."""
+        """A numeric column; False where there are texts, True where there are numbers and their range was not seen. kinds: of its first round."""
         plan, look = self.plan, self.plan.look
-
-        def magnitudes(
-            part: LookPart, of: str, found: tuple[NDArray[np.int64], Sequence[Cell]]
-        ) -> tuple[Floats, NDArray[np.int64], float]:
-            """Noisy counts in the bins, the bins of numbers that hold some, and what no empty bin passes."""
-            noisy = private_histogram(
-                bins_of(found),
-                name=f"{of} of {what}",
-                bins=BINS,
-                n=look.n,
-                adjacency=look.adjacency,
-                noise_multiplier=multiplier(part),
-                session=session,
-            )
-            sure = plan.seen * multiplier(part) * math.sqrt(rows_changed(look.adjacency))
-            return noisy, np.flatnonzero(noisy[:TEXT] > sure), sure
-
-        noisy, used, sure = magnitudes(first, "kinds", cells)
+        noisy, used, sure = kinds
         # From here on the first round is public: what follows is chosen by it alone.
         way, read, guess = way_written(noisy, used, sure)
         if not way or read < noisy[TEXT]:
@@ -629,12 +765,11 @@ class _Drafting:
                 share = replace(second, mu=second.mu * math.sqrt(FIRST_ROUND) * FAR_DOWN)
                 second = replace(second, mu=second.mu * math.sqrt(1 - FIRST_ROUND) * FAR_DOWN)
                 said = [number_written(cell, way) for cell in cells[1]]
-                noisy_sizes, used, sure = magnitudes(
-                    share, "sizes", (cells[0], [x if x == x else None for x in said])
-                )
+                found = (cells[0], [x if x == x else None for x in said])
+                noisy_sizes, used, sure = self._kinds(f"sizes of {what}", share, found, session)
             else:
                 noisy_sizes = noisy
-            if len(used) < least:
+            if not len(used):
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
             unseen = "; ".join(filter(None, (unseen, _perhaps_noise(noisy_sizes, used, sure))))
@@ -643,7 +778,7 @@ class _Drafting:
             low, high = 0.0 if low <= 1 else low, 1.0 if high <= _ABOUT_ONE else high
         if way in DATES:
             low, high = math.floor(low), max(math.ceil(high), math.floor(low) + 1)
-        deviation = multiplier(first) * math.sqrt(rows_changed(look.adjacency))
+        deviation = kinds[2] / plan.seen
         texts = (
             f"about {round(noisy[TEXT]):,} cells are texts and count as gaps"
             + ("" if way == "amount" else ": if its values are categories, declare it as categorical")
@@ -653,7 +788,7 @@ class _Drafting:
         if said_of := "; ".join(filter(None, (guess, unseen, narrow, texts))):
             self.guesses[name] = said_of
         gaps = noisy[GAP] + max(noisy[TEXT], 0.0)
-        impute = gaps > 3 * multiplier(first) * math.sqrt(rows_changed(look.adjacency))
+        impute = gaps > 3 * deviation
         return Numeric(low, high, "impute" if impute else "midpoint", way)  # type: ignore[arg-type]
 
     def _names(self, name: str, part: LookPart, cells: DistinctCells, session: Session) -> tuple[str, ...]:
@@ -671,6 +806,23 @@ class _Drafting:
         if most:
             self.named[name] = float(sum(seen[one] for one in most))
         return tuple(sorted(most))
+
+
+def _stand_out_together(
+    noisy: Floats, used: NDArray[np.int64], deviation: float, least: float
+) -> NDArray[np.int64]:
+    """Neighbouring bins of numbers whose noisy counts stand out together, where hardly one does alone: those that stand out most, by at least
+    so many deviations; none where no sum does. Counts of zero and of bins in use are left out of the sums."""
+    others = noisy[:TEXT].copy()
+    others[[ZERO, *used]] = 0.0
+    found = np.zeros(0, dtype=np.int64)
+    for width in _TOGETHER:
+        sums = np.convolve(others, np.ones(width), "valid") / (deviation * math.sqrt(width))
+        at = int(np.argmax(sums))
+        if sums[at] > least:
+            least, found = float(sums[at]), np.arange(at, at + width)
+    some = found[others[found] > deviation]
+    return np.arange(some[0], some[-1] + 1) if len(some) else found
 
 
 def _coarse(noisy: Floats, used: NDArray[np.int64], noise: float, n: int) -> tuple[tuple[float, float], str]:

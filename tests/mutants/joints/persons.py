@@ -7,8 +7,25 @@ from mutant import Mutant
 NEEDS = "tests/description/test_draft_needs.py"
 DRAFT = "tests/description/test_private_schema.py"
 PERSONS = "tests/description/test_persons.py"
+NUMBERS = "tests/description/test_numeric_labels.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "zeros of a label make a range of the smallest power of two beside them",
+        "bounds of a target that no number has",
+        "description/draft.py",
+        "    others[[ZERO, *used]] = 0.0\n",
+        "",
+        (NUMBERS, "-k", "leaves_zero_out"),
+    ),
+    Mutant(
+        "the common amounts of a numeric label are its classes, whatever the others are",
+        "our own: classes that most records do not have",
+        "description/draft.py",
+        "if self.named[label] + 3.0 * noise >= _MOSTLY_NAMED * there:",
+        "if True:",
+        (NUMBERS, "-k", "every_budget"),
+    ),
     Mutant(
         "a class is said to be seen at the threshold itself",
         "a promise that holds every second time",
