@@ -27,7 +27,9 @@ NAMES = [f"c{i}" for i in range(12)]
 def incomes(n=N, seed=0, gaps=0.18):
     """An income with 35 % zeros and many values, beside columns that say nothing."""
     rng = np.random.default_rng(seed)
-    paid = np.where(rng.random(n) < 0.45, 0.0, rng.lognormal(10.2, 0.9, n).round(-2))
+    paid = rng.lognormal(10.2, 0.9, n)
+    paid = np.where(rng.random(n) < 0.5, paid.round(-4), paid.round(-1))  # some amounts are common
+    paid[rng.random(n) < 0.45] = 0.0
     rows = {name: ["u", "v"] * (n // 2) for name in NAMES}
     return pd.DataFrame(rows | {"income": np.where(rng.random(n) < gaps, np.nan, paid)})
 
@@ -92,6 +94,16 @@ def test_a_number_whose_range_is_not_seen_lists_no_class_and_says_what_is_free(t
     assert load_schema(tmp_path / "S.yaml").domain().target == Numeric(0, 450_000)
     with pytest.raises(ValueError, match=r"target=prepriv.Numeric\(low, high\)"):
         Domain.draft(incomes(), label="income", epsilon=0.3)
+
+
+def test_a_label_written_as_dates_is_a_number_too_and_one_of_nearly_one_value_is_not():
+    days = pd.date_range("2001-01-01", periods=N).astype(str)
+    for made in drafts(incomes().assign(income=days), 4, epsilon=2.0):
+        assert made.target is not None and made.target.written == "date"
+    rare = incomes().assign(income=(np.arange(N) % 25 == 0).astype(int))
+    made = drafts(rare, 40, epsilon=1.0)
+    assert all(one.target is None for one in made) and any(one.classes == ("0",) for one in made)
+    assert all("classes:" not in one.text().split("label:")[1] for one in made if len(one.classes) < 2)
 
 
 def test_declared_bounds_cost_nothing_and_nothing_of_the_label_leaves():

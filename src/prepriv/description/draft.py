@@ -231,7 +231,7 @@ class PrivateDraft:
         if self.target is None and self.plan.target is not None:
             return f"the label {self.plan.label!r} was declared numeric, and its range was not seen"
         if self.target is None and len(self.classes) < 2 and self.numbers:
-            return f"the label {self.plan.label!r} has numbers, too few of them alike to be classes, and their range was not seen"
+            return f"the label {self.plan.label!r} has numbers, fewer than two of which are common enough to be classes, and their range was not seen"
         if self.target is None and len(self.classes) < 2:
             return "fewer than two classes of the label were common enough to be seen"
         if not self.columns:
@@ -710,17 +710,19 @@ class _Drafting:
         deviation = sure / plan.seen
         # How many cells are neither texts nor gaps: by n, which is declared, since the sum of all other counts has far more noise.
         there = look.n - float(np.maximum(noisy[[TEXT, GAP]], 0.0).sum())
-        if 2 <= len(classes) <= MOST_CLASSES:
-            noise = math.hypot(
-                multiplier(look["label"]) * math.sqrt(rows_changed(look.adjacency) * len(classes)), deviation
-            )
-            if self.named[label] + 3.0 * noise >= _MOSTLY_NAMED * there:
-                return classes, None, False
-        if len(used) < (least := 2 if len(classes) == 1 else 1):
-            # one class alone, such as zeros among rare ones, is no number until another size is seen
+        mostly = False
+        if 1 <= len(classes) <= MOST_CLASSES:
+            of_named = multiplier(look["label"]) * math.sqrt(rows_changed(look.adjacency) * len(classes))
+            noise = math.hypot(of_named, _MOSTLY_NAMED * math.sqrt(2.0) * deviation)
+            mostly = self.named[label] + 2.0 * noise >= _MOSTLY_NAMED * there
+        if mostly and len(classes) >= 2:
+            return classes, None, False
+        # zeros, or a class that nearly all have, show no range until another size is seen
+        least = 2 if mostly or used.tolist() == [ZERO] else 1
+        if len(used) < least and not mostly:
             used = np.union1d(used, _stand_out_together(noisy, used, deviation, plan.seen_together))
             kinds = noisy, used, sure
-        found = self._numeric(label, "target", second, cells, session, kinds) if len(used) >= least else False
+        found = self._numeric(label, "target", second, cells, session, kinds, least)
         open_ = isinstance(found, bool) and numbers and there > max(float(noisy[TEXT]), 0.0)
         if not isinstance(found, bool) or (open_ and len(classes) < 2):
             self.named.pop(label, None)
@@ -746,9 +748,17 @@ class _Drafting:
         return noisy, np.flatnonzero(noisy[:TEXT] > sure), sure
 
     def _numeric(
-        self, name: str, what: str, second: LookPart, cells: DistinctCells, session: Session, kinds: _Kinds
+        self,
+        name: str,
+        what: str,
+        second: LookPart,
+        cells: DistinctCells,
+        session: Session,
+        kinds: _Kinds,
+        least: int = 1,
     ) -> Numeric | bool:
-        """A numeric column; False where there are texts, True where there are numbers and their range was not seen. kinds: of its first round."""
+        """A numeric column; False where there are texts, True where there are numbers and their range was not seen: in fewer than `least`
+        bins. kinds: of its first round."""
         plan, look = self.plan, self.plan.look
         noisy, used, sure = kinds
         # From here on the first round is public: what follows is chosen by it alone.
@@ -769,7 +779,7 @@ class _Drafting:
                 noisy_sizes, used, sure = self._kinds(f"sizes of {what}", share, found, session)
             else:
                 noisy_sizes = noisy
-            if not len(used):
+            if len(used) < least:
                 return True
             coarse, unseen = _coarse(noisy_sizes, used, sure / plan.seen, look.n)
             unseen = "; ".join(filter(None, (unseen, _perhaps_noise(noisy_sizes, used, sure))))

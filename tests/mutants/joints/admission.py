@@ -76,8 +76,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a draft with declared classes asks for the label and pays nothing for it",
         "our own: a release without a part of the plan",
         "description/draft.py",
-        "    if plan.classes:\n        classes, target = plan.classes, None\n",
-        "    if plan.classes:\n        classes, target = tuple(sorted({text(c) for c in _cells(frame[plan.label], rows)[1]})), None\n",
+        "    if not plan.declared_label:\n        classes, target, numbers = draft.learned",
+        "    classes = tuple(sorted({text(c) for c in _cells(frame[plan.label], rows)[1]}))\n    if not plan.declared_label:\n        classes, target, numbers = draft.learned",
         ("tests/description/test_draft_needs.py", "-k", "nothing_of_the_label_leaves"),
     ),
     Mutant(
