@@ -172,7 +172,7 @@ class DraftPlan:
             lines += [self._rare_class(), self._numeric_label()]
         if self.target == NUMERIC:
             lines.append(
-                f"before a record is read: the range of the label {self.label!r} is seen if about {self.a_range:,} {self.whose} lie within a factor of 16"
+                f"before a record is read, the range of the label {self.label!r} is seen if about {self.a_range:,} {self.whose} lie within a factor of 16"
             )
         if 4 * (self.needs.a_class or 0) > look.n or 2 * self.needs.numbers > look.n:
             lines.append("few records for this ε: declare what you know by hand, bounds and classes first")
@@ -193,7 +193,7 @@ class DraftPlan:
     def _numeric_label(self) -> str:
         """When a label is drafted as a number, and how that is said before anything is spent."""
         return (
-            f"before a record is read: a numeric label with more than {MOST_CLASSES} common values, or with fewer than two, is drafted for regression. Its range is seen "
+            f"before a record is read, a numeric label with more than {MOST_CLASSES} common values, or with fewer than two, is drafted for regression. Its range is seen "
             f"if about {self.a_range:,} {self.whose} lie within a factor of 16. If {self.label!r} is a number, say so: --target LOW,HIGH with its "
             "bounds as you know them is free (in Python target=prepriv.Numeric(low, high)), and --target numeric "
             '(target="numeric") spends more of ε on its range'

@@ -94,7 +94,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a label of one class that is a number is a target",
         "a draft of what was not asked for",
         "description/draft.py",
-        "        least = 2 if len(classes) == 1 else 1\n",
+        "        least = 2 if mostly or used.tolist() == [ZERO] else 1\n",
         "        least = 1\n",
         (DRAFT, "-k", "no_classes"),
     ),
