@@ -719,7 +719,8 @@ class _Drafting:
             return classes, None, False
         # zeros, or a class that nearly all have, show no range until another size is seen
         least = 2 if mostly or used.tolist() == [ZERO] else 1
-        many = there > plan.seen_together * math.sqrt(2.0) * deviation  # of gaps alone a sum may stand out by chance
+        # of gaps alone a sum may stand out by chance
+        many = there > plan.seen_together * math.sqrt(2.0) * deviation
         if len(used) < least and not mostly and many:
             used = np.union1d(used, _stand_out_together(noisy, used, deviation, plan.seen_together))
             kinds = noisy, used, sure
