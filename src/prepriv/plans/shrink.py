@@ -27,8 +27,9 @@ from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.bins import Bins
 from prepriv.preprocessing.center import Center, Subtract
+from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_caps import FillReleased
-from prepriv.preprocessing.normalize import Normalize, Rescale
+from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import ScaleReleased
@@ -81,7 +82,8 @@ def _slopes_kept(
     gain, pull = learner.response(curvature)
     # Of one slope: the noise of training, and that of the rows themselves, whose residual is cut.
     variance = (gain * plan.learner_noise / plan.n) ** 2 + (pull * cut) ** 2 * curvature / plan.n
-    longest = d / max(norm**2, 1e-300)  # of signal: no target lies further than 1 from the middle
+    # Of signal: no target lies further than 1 from the middle, and rows are no longer than the domain says.
+    longest = d / max(min(norm**2, _spread(plan)), 1e-300)
     kept = shrinkage(max(d * variance, square - longest), square)
     # Descent that stops early has shrunk them already.
     return min(1.0, kept / max(pull * curvature, 1e-12)), uncut
@@ -248,6 +250,24 @@ def mean_noise(planned: PlannedStep, n: int, released: ReleasedMap) -> Floats | 
         return None
     cell = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / n
     return planned.step.mean_noise(planned.before, cell, released)
+
+
+def _spread(plan: Plan) -> float:
+    """The mean squared norm of the rows that reach the learner, at most, as far as the domain says: the cells of a category have 1
+    together, however many they are. inf after a step that scales in another way."""
+    columns = plan.domain.columns
+    known = bool(columns) and all(isinstance(c, Categorical | Numeric) for c in columns.values())
+    square = float(len(columns)) if known else math.inf
+    for planned in plan.steps:
+        step = planned.step
+        if isinstance(step, StandardScaler):
+            scaled = columns if step.columns is None else step.columns
+            square += sum(c.width - 1.0 for name, c in columns.items() if name in scaled)
+        elif isinstance(step, Rescale):
+            square *= step.lipschitz(planned.before) ** 2
+        elif not isinstance(step, Center | ClipNorm | MeanImputer):
+            square = math.inf
+    return square
 
 
 def centred(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, float]:

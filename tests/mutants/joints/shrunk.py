@@ -359,4 +359,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "return rows",
         (CENTER, "-k", "counts_as_the_midpoint"),
     ),
+    Mutant(
+        "the cells of a category are as long as columns of numbers",
+        "our own: clear slopes drawn to a third, found by a newcomer",
+        "plans/shrink.py",
+        "min(norm**2, _spread(plan))",
+        "norm**2",
+        (TEST, "-k", "many_categories"),
+    ),
 )
