@@ -170,7 +170,10 @@ def test_every_plan_has_a_rate_at_which_nothing_swings(domain, n):
             )
             whole = max(square, learner.bias**2) if square == 0.64 else square + learner.bias**2
             assert learner.learning_rate * whole <= 1 + 1e-9, (steps, epsilon)
-            assert learner.steps <= 280
+            many = any(
+                isinstance(c, Categorical) for c in domain.columns.values()
+            )  # cells, to be reached in more passes
+            assert learner.steps <= (400 if many else 280)
 
 
 def test_the_mean_square_of_rows_is_what_steps_say_and_no_less():

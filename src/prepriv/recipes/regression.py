@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from prepriv import payment as pay
-from prepriv.columns import Column, Numeric
+from prepriv.columns import Categorical, Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
@@ -43,6 +43,7 @@ CODE = 0.5  # squared length of a code, about
 _CLEAR = (
     10.0  # signal for each feature from which on gradients of longer rows are cut where they are longer, too
 )
+_FURTHER, _PLENTY = 4.0, 15.0  # times the reach at most, and signal for each feature from which on
 _LONGER = 2.0  # times as many passes at most, where the rate is limited
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
@@ -76,8 +77,16 @@ def regression(
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     moved, square = any(not step.paid.leaves for step in steps), square or mean_square(domain, steps)
     return tuple(steps), regression_learner(
-        last, s, moved=moved, square=square, row=row, d=d, centred=centred
+        last, s, moved=moved, square=square, row=row, d=d, centred=centred, cells=_cells(domain)
     )
+
+
+def _cells(domain: Domain) -> float:
+    """Features for each column: many where categories have many cells, in each of which few rows vary."""
+    columns = domain.columns.values()
+    if not columns or not all(isinstance(c, Categorical | Numeric) for c in columns):
+        return 1.0
+    return sum(c.width for c in columns) / len(columns)
 
 
 def mean_square(domain: Domain, steps: Sequence[Step]) -> float:
@@ -167,19 +176,20 @@ def regression_learner(
     row: float | None = None,
     d: int | None = None,
     centred: bool = False,
+    cells: float = 1.0,
 ) -> Learner:
     """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
 
     Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
     which rows hardly vary, which second moments do. square: of the norm of the rows, in the mean, at most. row: the norm up to which rows weigh the
-    same, that of the space if None. d: how many features the others are made of, all if None; those are learned first. centred: see `_descent`.
+    same, that of the space if None. d: how many features the others are made of, all if None; those are learned first. centred, cells: see `_descent`.
     """
     d, bias = space.d if d is None else d, BIAS * (space.radius if row is None else row)
     if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
         longest = math.hypot(bias / BIAS, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
     row = min(space.radius, LENGTH * math.sqrt(square)) if row is None else row
-    return _descent(space, s, moved=moved, square=square, row=row, d=d, centred=centred)
+    return _descent(space, s, moved=moved, square=square, row=row, d=d, centred=centred, cells=cells)
 
 
 def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> GradientDescent:
@@ -188,23 +198,34 @@ def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> Gradi
     moved = any(not step.paid.leaves for step in steps)
     square = mean_square(domain, steps)
     row = min(last.radius, LENGTH * math.sqrt(square))
-    return _descent(last, s, moved=moved, square=square, row=row, d=last.d)
+    return _descent(last, s, moved=moved, square=square, row=row, d=last.d, cells=_cells(domain))
 
 
 def _descent(
-    space: Space, s: float, *, moved: bool, square: float, row: float, d: int, centred: bool = False
+    space: Space,
+    s: float,
+    *,
+    moved: bool,
+    square: float,
+    row: float,
+    d: int,
+    centred: bool = False,
+    cells: float = 1.0,
 ) -> GradientDescent:
     """Its rate times the largest curvature that rows can have is at most 1, so that no data make it swing (docs/proofs/gradient_descent.md).
 
     That is the first eigenvalue of the second moment of rows with their bias feature, at most the mean of their squared norm. centred:
-    whether rows lie about zero; then the bias feature is a direction of its own.
+    whether rows lie about zero; then the bias feature is a direction of its own. cells: features for each column (`_cells`); rows vary
+    less along each of them, so that descent has to reach further, where there is signal for that.
     """
     bias, lead = BIAS * row, d if d < space.d else 0
     sure = min(1.0, s / _SURE) ** 2
-    reach = min(_LONGEST, max(min(SHORTEST, _SLOWEST * s), _FAR * sure, REACH * s / math.sqrt(d + 1)))
+    further = 1.0 if lead else max(1.0, min(_FURTHER, cells, s / (_PLENTY * d)))
+    least = max(min(SHORTEST, _SLOWEST * s), _FAR * sure)
+    reach = max(least, further * min(_LONGEST, REACH * s / math.sqrt(d + 1)))
     rate, most = reach / _STEPS, 1.0 / (max(square, bias**2) if centred else square + bias**2)
     steps = _BENT_STEPS if lead else _STEPS
-    longer = min(_LONGER, rate / most / max(1.0, row**2))
+    longer = min(_LONGER * min(further, 2.0), rate / most / max(1.0, row**2))
     return GradientDescent(
         SquaredError(),
         steps=max(steps, math.ceil(steps * longer)),
