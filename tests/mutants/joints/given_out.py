@@ -365,7 +365,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a cap that is hardly a limit passes for one",
         CLASS,
-        "commands/charged.py",
+        "guarantees/in_words.py",
         "_NEARLY_ALWAYS = 0.99",
         "_NEARLY_ALWAYS = 1.01",
         (EDITED, "-k", "hardly_a_limit"),

@@ -165,8 +165,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a charge that this copy of the ledger lacks",
         "our own: a question was deleted from the file, and nothing compared",
         "commands/receipts.py",
-        "for one in given.receipts if one not in held]",
-        "for one in given.receipts if False]",
+        "for one in given.receipts\n        if one not in held",
+        "for one in given.receipts\n        if False",
         (RECEIPT, "-k", "given_out"),
     ),
     Mutant(
@@ -212,8 +212,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a later score is nobody's question",
         "a receipt that is in the chain, of whatever run",
-        "commands/charged.py",
-        '"evaluate" in _kinds(one) and of_this in one.note',
+        "commands/scores.py",
+        "model_of(one) == digits and one.plan_uid not in seen",
         "False",
         (RECEIPT, "-k", "later_score"),
     ),
