@@ -31,7 +31,7 @@ from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.in_words import delta_in_words, promise, right_guesses
 from prepriv.guarantees.printed import percent, up
-from prepriv.learners import GradientDescent, Logistic
+from prepriv.learners import GradientDescent, Logistic, SquaredError, SufficientStatistics
 from prepriv.ledger import Ledger
 from prepriv.release.advice import to_do
 from prepriv.release.page import _protected
@@ -486,8 +486,8 @@ def test_a_group_in_which_the_model_only_guesses_is_named_and_beside_it_its_own_
     assert ("no", "hs") in found.missed_in_groups and ("yes", "college") in found.missed_in_groups
     said = " ".join(to_do(found, weighed=True, weak=False))
     assert 'Do not use it for records of "hs" (`school`) before' in said
-    assert 'rely on it for records of "college" (`school`): it misses most that are truly "yes"' in said
-    assert 'rely on it for records of "hs" (`school`): it misses most that are truly "no"' in said
+    assert 'rely on it for records of "college" (`school`): it misses most there that are truly "yes"' in said
+    assert 'rely on it for records of "hs" (`school`): it misses most there that are truly "no"' in said
     fails = " ".join(found.fails())
     assert (
         'Always answering "no" would be right 69' in fails
@@ -522,3 +522,26 @@ def test_the_group_of_undeclared_values_is_explained_and_a_row_is_called_a_row()
     assert fails[-1].startswith('"other"') and "does not declare" in fails[-1] and "`sex`" in fails[-1]
     later = Report.of(plan_of(), private=True, receipt=receipt_of("epsilon 1.2, delta 0.000011", 3)).to_html()
     assert "It was charged in row 3 of the ledger" in later and "harge 3" not in later
+
+
+def test_whether_sums_of_predictions_can_be_too_small_is_said():
+    """Visits to a doctor: predictions summed to two thirds of the visits, and nothing that was printed said so."""
+    from prepriv import make_plan
+    from prepriv.release.advice import sums_in_words
+
+    def said(target, learner):
+        domain = Domain({"x": Numeric(0, 1)}, target=target, n=1000)
+        return sums_in_words(make_plan(domain, [], learner, epsilon=1.0, delta=1e-5))
+
+    count, clipped = Numeric(0, 30), GradientDescent(SquaredError(), clip_norm=0.25)
+    assert "--measure residuals" in said(count, clipped)
+    assert "about medians" in said(Numeric(0, 30, log=True), clipped)
+    assert said(count, SufficientStatistics()) == ""
+    found = Quality("100 rows", of_number=True, residual=(1.0, 0.66, 1.38), error_bound=7.5)
+    assert "1.00 (0.66 to 1.38) above the targets" in found._on_average(-1.0, -1.38, -0.66)
+    assert "1.00 (0.66 to 1.38) below the targets, where errors above 7.5" in found._on_average(
+        1.0, 0.66, 1.38
+    )
+    assert "too small" in found._on_average(1.0, 0.66, 1.38) and "not shown" in found._on_average(
+        0.1, -0.2, 0.4
+    )

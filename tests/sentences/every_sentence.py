@@ -420,17 +420,19 @@ def _other(known: Known, said: dict[str, Any]) -> bool:
     return True
 
 
-@says("Do not rely on it for records of [[group]]: it misses most that are truly [[class]].")
+@says(
+    "Do not rely on it for records of [[names]] (`g`): it misses most there that are truly [[class]].",
+)
 def _missed(known: Known, said: dict[str, Any]) -> bool:
-    found = known.figure(f"recall of {said['class']}", said["group"])
-    return found is not None and found < 0.5
+    found = [known.figure(f"recall of {said['class']}", group) for group in _listed(said["names"])]
+    return all(one is not None and one < 0.5 for one in found)
 
 
 @says(
-    "Do not rely on it for records of [[group]] before it is known how often it recognises [[class]] there: there were too few such records beside the noise."
+    "Do not rely on it for records of [[names]] (`g`) before it is known how often it recognises [[class]] there: there were too few such records beside the noise."
 )
 def _not_known_there(known: Known, said: dict[str, Any]) -> bool:
-    return _too_few(known, f"recall of {said['class']}", said["group"])
+    return all(_too_few(known, f"recall of {said['class']}", group) for group in _listed(said["names"]))
 
 
 @says(
@@ -499,6 +501,24 @@ def _off(known: Known, said: dict[str, Any]) -> bool:
 def _off_on_average(known: Known, said: dict[str, Any]) -> bool:
     of_rows = said.get("n") is None or (_where(known, said) and _cut(known, said))
     return of_rows and figure_agrees(known, said, "mean absolute error", None, 1)
+
+
+@says("Predictions are not shown to be too low or too high on average.")
+def _level(known: Known, said: dict[str, Any]) -> bool:
+    found = [f for f in known.seen["figures"] if f["name"] == "mean residual"]
+    return all(f["low"] <= 0 <= f["high"] for f in found)
+
+
+@says(
+    "On average predictions are [[share]] below the targets, where [[bound]]: sums of predictions are too small.",
+    "On average predictions are [[share]] below the targets: sums of predictions are too small.",
+    "On average predictions are [[share]] above the targets, where [[bound]]: sums of predictions are too large.",
+    "On average predictions are [[share]] above the targets: sums of predictions are too large.",
+)
+def _not_level(known: Known, said: dict[str, Any]) -> bool:
+    exact, noise = known.figure("mean residual"), known.seen["noise"][None, "mean residual"]
+    side = exact is not None and agrees(abs(exact), said["v"], said["low"], said["high"], noise)
+    return side and (said.get("bound") is None or _cut(known, said))
 
 
 @says(
@@ -738,6 +758,9 @@ def _few_rows(known: Known, said: dict[str, Any]) -> bool:
 
 ABOUT_NO_ROW = (
     "Classes are weighed, which can cost accuracy: [[any]]",
+    "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small.",
+    "Before predictions are added up, measure how far they are off on average [[any]]",
+    "Training limits the pull of records far from their prediction.[[any]]",
     "WARNING: the holdout: [[any]]",  # tests/commands/test_said_before_the_charge.py
     "What all records say need not lie between what the groups say: [[any]]",
     "It predicts `y`[[any]] from 3 columns: x, g, h.",

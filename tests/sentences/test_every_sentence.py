@@ -91,6 +91,7 @@ def measured_rows(case: Case, table: pd.DataFrame, made: dict, capsys) -> Known:
     known = Known(case, table.reset_index(drop=True), said, chances, made["plan"].get("error_bound"))
     groups = [(None, made["figures"]), *((g["group"], g["figures"]) for g in made.get("groups", []))]
     known.seen["noise"] = {(g, f["name"]): f["noise"] or 0.0 for g, figures in groups for f in figures}
+    known.seen["figures"] = made["figures"]
     known.seen["measures"] = [*made["plan"]["evaluation"]]
     known.seen["differences"] = [d for d in made.get("differences", []) if d["low"] is not None]
     check_lines(capsys.readouterr().err.splitlines(), known)  # how `predict` read the cells
@@ -192,6 +193,7 @@ MEASURED = {  # case: how it is measured, one after another, with one model
     "numbers with gaps": [GROUPS, [], ["--error-bound", "60"], ["--measure", "residuals"]],
     "wide bounds": [
         [],
+        ["--measure", "residuals"],
         *([*GROUPS, "--measure", what] for what in ("absolute_error", "squared_error", "r2")),
     ],
 }

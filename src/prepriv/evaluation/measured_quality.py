@@ -44,11 +44,11 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         compared = None if r2 is None or r2.low is None or r2.high is None else (r2.low, r2.high)
         shown = r2 is not None and (r2.low or 0.0) > 0
         bound = plan.error_bound if plan.error_share < 1 else None
-        far = made.figures.get("mean absolute error")
-        absolute = (
+        absolute, residual = (
             None
-            if far is None or far.value is None or far.low is None or far.high is None
-            else (far.value, far.low, far.high)
+            if f is None or f.value is None or f.low is None or f.high is None
+            else (f.value, f.low, f.high)
+            for f in map(made.figures.get, ("mean absolute error", "mean residual"))
         )
         own = _error_of_groups(plan.measures)
         return Quality(
@@ -60,6 +60,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             mean_error=mean,
             error_ends=ends,
             absolute=absolute,
+            residual=residual,
             r2=None if r2 is None else r2.value,
             r2_ends=compared,
             beats_mean=shown,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,11 @@ import numpy as np
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.guarantees.printed import exact
+from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.release.quality import Quality, Share, in_quotes
 
 if TYPE_CHECKING:
+    from prepriv.plans.plan import Plan
     from prepriv.release.model import Model
 
 _NEAR = 0.05  # a share of the distance of the bounds of a target
@@ -74,6 +77,22 @@ def wide_bounds_in_words(model: Model) -> str:
     )
 
 
+def sums_in_words(plan: Plan) -> str:
+    """Why sums of predictions may be off, where that follows from how a target is learned. Empty of other plans."""
+    if plan.domain.target is None:
+        return ""
+    if plan.domain.target.log:
+        return "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small."
+    if not (
+        isinstance(plan.learner, GradientDescent) and plan.private and math.isfinite(plan.learner.clip_norm)
+    ):
+        return ""
+    return (
+        "Before predictions are added up, measure how far they are off on average (`--measure residuals`, `measures=['residuals']` in Python). Training limits the pull of records "
+        "far from their prediction. So predictions of a skewed target, such as a count or an amount of money, can be too low."
+    )
+
+
 def warn_of_noise(model: Model) -> None:
     """Warn about a model that was paid for. A filter that makes the warning an error cannot cost the model: nothing is said then."""
     one = one_number_in_words(model)
@@ -97,9 +116,10 @@ def to_do(
     weak: bool,
     alone: str = "",
     claim: Sequence[tuple[str, str]] = (),
+    sums: str = "",
 ) -> Iterator[str]:
     """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say; alone:
-    `noise_in_words` or `one_number_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`)."""
+    `noise_in_words` or `one_number_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`); sums: `sums_in_words`."""
     for parameter, why in claim:
         yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
     if alone and not (found is not None and found.beats_the_commonest):
@@ -131,6 +151,8 @@ def to_do(
             "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
             "larger ε. `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what each ε was worth on tables we measured."
         )
+    if sums:
+        yield sums
     if found is None or not found.known:
         return
     worth_nothing = found.commonest is not None and not found.beats_the_commonest
@@ -193,14 +215,12 @@ def to_do(
         seen = f"of 100 records that are truly {in_quotes(share)} it recognises {share}"
         yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
     if guessed := found.guessed_in_groups:
-        names = ", ".join(in_quotes(share) for share in guessed[:_MOST])
-        more = f" and {len(guessed) - _MOST} more" if len(guessed) > _MOST else ""
-        yield f"Do not use it for records of {names}{more} (`{found.by}`) before a measurement shows that it does better than guessing there."
-    for name, group in found.missed_in_groups[:_MOST]:
-        yield f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`): it misses most that are truly {in_quotes(Share(name))}."
-    for name, group in found.unknown_in_groups[:_MOST]:
+        yield f"Do not use it for records of {_named(guessed)} (`{found.by}`) before a measurement shows that it does better than guessing there."
+    for name, groups in _by_class(found.missed_in_groups):
+        yield f"Do not rely on it for records of {_named(groups)} (`{found.by}`): it misses most there that are truly {in_quotes(Share(name))}."
+    for name, groups in _by_class(found.unknown_in_groups):
         yield (
-            f"Do not rely on it for records of {in_quotes(Share(group))} (`{found.by}`) before it is known how often it recognises "
+            f"Do not rely on it for records of {_named(groups)} (`{found.by}`) before it is known how often it recognises "
             f"{in_quotes(Share(name))} there: there were too few such records beside the noise."
         )
     if found.worse_groups:
@@ -228,6 +248,17 @@ def to_do(
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
         if found.unseen:
             yield found.unseen
+
+
+def _by_class(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, list[Share]]]:
+    """(class, groups) of pairs of a class and a group, the first classes alone."""
+    for name in list(dict.fromkeys(name for name, _ in pairs))[:_MOST]:
+        yield name, [Share(group) for each, group in pairs if each == name]
+
+
+def _named(groups: Sequence[Share]) -> str:
+    more = f" and {len(groups) - _MOST} more" if len(groups) > _MOST else ""
+    return ", ".join(in_quotes(group) for group in groups[:_MOST]) + more
 
 
 def _again(found: Quality) -> str:

@@ -132,6 +132,8 @@ class Quality:
         The ends of the interval of `error`. None: it is exact, on those rows.
     absolute : (float, float, float), optional
         Of a model of a number, the mean absolute error of its predictions and the ends of its interval. None: not measured.
+    residual : (float, float, float), optional
+        Of a model of a number, the mean of target less prediction and the ends of its interval. None: not measured.
     r2 : float, optional
         R². None: not measured.
     r2_ends : (float, float), optional
@@ -190,6 +192,7 @@ class Quality:
     mean_error: float | None = None
     error_ends: tuple[float, float] | None = None
     absolute: tuple[float, float, float] | None = None
+    residual: tuple[float, float, float] | None = None
     r2: float | None = None
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
@@ -382,6 +385,16 @@ class Quality:
             yield f"On average predictions are off by {off}mean absolute error{cut}){where}{alone}."
         if self.mean_error is None and self.compared and self.error_bound is not None:
             yield "Errors of the mean are cut alike."
+        if self.residual is not None:
+            yield self._on_average(*self.residual)
+
+    def _on_average(self, value: float, low: float, high: float) -> str:
+        """Whether predictions are too low or too high in the mean."""
+        if low <= 0.0 <= high:
+            return "Predictions are not shown to be too low or too high on average."
+        side, sums = ("below", "small") if low > 0 else ("above", "large")
+        off, least, most = measured(abs(value), *sorted((abs(low), abs(high))))
+        return f"On average predictions are {off} ({least} to {most}) {side} the targets{self._cut}: sums of predictions are too {sums}."
 
     @property
     def _cut(self) -> str:
@@ -640,6 +653,7 @@ class Quality:
             "error_ends": None if self.error_ends is None else list(self.error_ends),
             "error_of_the_mean": self.mean_error,
             **({} if self.absolute is None else {"mean_absolute_error": list(self.absolute)}),
+            **({} if self.residual is None else {"mean_residual": list(self.residual)}),
             **({"group_errors": [dict(vars(one)) for one in self.group_errors]} if self.group_errors else {}),
         } | (
             self._rare_to_json()

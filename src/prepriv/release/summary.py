@@ -19,7 +19,7 @@ from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
 from prepriv.recipes.automatic import NOISE_ALONE
-from prepriv.release.advice import noise_in_words, one_number_in_words, to_do
+from prepriv.release.advice import noise_in_words, one_number_in_words, sums_in_words, to_do
 from prepriv.release.quality import Quality, Share
 from prepriv.tables.written import DATES, span_of
 
@@ -121,6 +121,7 @@ class ReportSummary:
                     weak=plan.private and plan.signal < NOISE_ALONE,
                     alone=alone,
                     claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),
+                    sums="" if found is not None and found.residual is not None else sums_in_words(plan),
                 )
             ),
             _promised(report, several),
