@@ -516,7 +516,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         weights: (d, K), with columns in the order of `classes`. For two classes that is classes_[1] alone, for more
         it is classes_, and for a target it is empty. bias: `intercept_`. "(constant)" is a feature that a step set to
         the same number in every row. A score contains its weight times that number, in addition to the bias.
-        names: None where a feature is not of one column, as after PCA; `unnamed` says why.
+        names: None where every feature is of several columns, as after PCA; `unnamed` says why. Beside other columns such a feature is
+        "(several columns)" with a number, and products of PolynomialFeatures have names as a^2 and a*b.
         noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
         learner has no law for it. What scales or a sketch learned has other noise: `learned` names them where weights
         are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by

@@ -332,8 +332,44 @@ def test_columns_that_a_released_selection_keeps_are_named():
     mixed = _features_of(PCA(2))
     assert mixed.names is None and "no names" in mixed.unnamed and "no names" in str(mixed)
     assert "(constant), a cell of " in str(mixed)
-    products = _features_of(PolynomialFeatures(2))
-    assert products.names is None and "no names: PolynomialFeatures makes" in products.unnamed
+    products = _features_of(PolynomialFeatures(2)).names
+    single = [name for name in products if not {*"*^("} & {*name}]
+    assert single[:2] == ["a", "b"] and {"c=u", "c=v"} < {*single}
+    as_there = (
+        PolynomialFeatures(2)
+        .fit(np.zeros((1, len(single))))
+        .get_feature_names_out([*map(str, range(len(single)))])
+    )
+    pairs = [tuple(map(int, name.split())) for name in as_there if name.count(" ") == 1 and "^" not in name]
+    assert [name for name in products if "*" in name] == [f"{single[i]}*{single[j]}" for i, j in pairs]
+    assert "a^2" in products and products[0].startswith("(always 0)")
+
+
+def test_columns_beside_those_that_are_mixed_keep_their_names():
+    """PCA on the numbers alone made "feature 40" of one-hot columns."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.decomposition import PCA
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    domain = Domain({"a": Numeric(0, 50), "b": Numeric(0, 50), "c": Categorical(["u", "v"])}, [0, 1], n=400)
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 25, "u", "v")})
+    mixed = ("n", make_pipeline(StandardScaler(), PCA(2)), ["a", "b"])
+    pipeline = make_pipeline(ColumnTransformer([mixed, ("c", OneHotEncoder(), ["c"])]), LogisticRegression())
+    made = prepriv.private(pipeline, domain, epsilon=400.0).fit(table, (X[:, 2] > 25).astype(int))
+    found = made.coefficients_
+    assert found.names[:2] == ("(several columns) (1)", "(several columns) (2)") and found.unnamed == ""
+    weights = dict(zip(found.names, found.weights[:, 0]))
+    assert weights["c=v"] < -1 and weights["c=u"] > 1  # the columns that decide it
+
+
+def test_weights_that_are_not_printed_are_said_to_be_there():
+    domain = Domain.box(0, 1, 30, [0, 1])
+    rows = RNG.uniform(0, 1, (300, 30))
+    made = prepriv.PrivateClassifier(domain, epsilon=4.0, steps="linear").fit(rows, rows[:, 0] > 0.5)
+    last = str(made.coefficients_).splitlines()
+    assert any("more: `.weights` and `.noise` of this object have all" in line for line in last)
 
 
 def test_weights_of_a_regression_say_how_they_become_units_of_the_target():

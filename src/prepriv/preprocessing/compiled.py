@@ -61,7 +61,8 @@ class CompiledMap(StoredMap):
         return list(json.loads(self.columns))
 
     def names(self) -> tuple[str, ...] | None:
-        """The column, or the category or bin of a column, that each feature is of; None where one is of several columns.
+        """The column, or the category or bin of a column, that each feature is of, or a product of them; "(several columns)" and a number, of one
+        that is made of several columns beside others that are not. None where all are.
 
         Features that would have the same name, such as splines of one column, have numbers, too; of a column of categories these do not
         look like one. A feature that no operation makes, or that stands for no value, is "(always 0)", with a number.
@@ -71,7 +72,7 @@ class CompiledMap(StoredMap):
         ]
         first = [_Named.of(str(k["name"]), end) for k, end in zip(self._kinds, ends)]
         found = _named(self._ops, first)
-        if found is None:
+        if found is None or all(column.name == _SEVERAL for column in found):
             return None
         made = [column.in_full for column in found[: self.features]]
         made += [ALWAYS_ZERO] * (self.features - len(made))
@@ -112,6 +113,7 @@ class CompiledMap(StoredMap):
 
 _EACH = frozenset(["affine", "chained", "clip", "fill", "function", "interp", "more", "power"])
 """Operations that make one column of each."""
+_SEVERAL = "(several columns)"
 _MOST_LISTED = 3  # values that the name of a feature of several has
 
 
@@ -151,12 +153,12 @@ def _named(ops: Sequence[Op], columns: list[_Named]) -> list[_Named] | None:
     """What the columns are of after these operations; None after one that mixes them, or that is not known here to keep them apart."""
     for op in ops:
         if op["do"] == "beside":
-            parts = [_named(part, columns) for part in op["parts"]]
-            if any(part is None for part in parts):
-                return None
-            columns = [one for part in parts for one in part or ()]
+            parts = [_named(part, columns) or _several(part, len(columns)) for part in op["parts"]]
+            columns = [one for part in parts for one in part]
         elif op["do"] == "take":
             columns = [columns[i] for i in op["of"]]
+        elif op["do"] == "products":
+            columns = [_product(columns, powers) for powers in op["powers"]]
         elif op["do"] == "table":
             columns = [columns[j].after_table(np.asarray(v)) for j, v in zip(op["of"], op["values"])]
         elif op["do"] == "polynomial":
@@ -173,12 +175,29 @@ def _named(ops: Sequence[Op], columns: list[_Named]) -> list[_Named] | None:
     return columns
 
 
+def _several(ops: Sequence[Op], columns: int) -> list[_Named]:
+    """What operations make that mix so many columns."""
+    return [_Named(_SEVERAL)] * len(run_compiled(ops, [np.zeros(1)] * columns))
+
+
+def _product(columns: Sequence[_Named], powers: Sequence[int]) -> _Named:
+    if sum(powers) == 1:
+        return columns[list(powers).index(1)]
+    parts = [
+        column.in_full if power == 1 else f"{column.in_full}^{power}"
+        for column, power in zip(columns, powers)
+        if power
+    ]
+    if any(column.name == _SEVERAL for column, power in zip(columns, powers) if power):
+        return _Named(_SEVERAL)
+    return _Named("*".join(parts) if parts else ALWAYS_ZERO)  # a constant: its mean is taken from it
+
+
 _MIXING = {
     "distances": "a transformer that measures distances from centres",
     "matrix": "a transformer that projects rows, such as PCA,",
     "nearest": "KNNImputer",
     "nonnegative": "NMF",
-    "products": "PolynomialFeatures",
     "unit": "Normalizer",
 }
 """Operations on several columns, and what makes them."""

@@ -46,6 +46,7 @@ MOST_NOISE = (
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
+_ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
@@ -177,7 +178,7 @@ class Coefficients:
                 f"  {name}: {w:+.3g}" + (f" (noise {s:.2g})" if s > 0 else "")
                 for _, name, w, s in some[:_PRINTED]
             ]
-            lines += [f"  ... {len(some) - _PRINTED} more"] * (len(some) > _PRINTED)
+            lines += [f"  ... {len(some) - _PRINTED} more: {_ALL}"] * (len(some) > _PRINTED)
         return "\n".join(lines)
 
 
