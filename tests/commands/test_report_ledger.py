@@ -1074,3 +1074,61 @@ def test_several_ledgers_of_one_data_set_are_asked_about_and_no_cap_stands_for_a
     assert run(["report", str(folder / "a"), "--ledger", ledger, "--ledger", str(tmp_path / "N.db")]) == 8
     said = capsys.readouterr().out
     assert "why there are" not in said and said.count("ASK BEFORE") == 1  # their caps together are high
+
+
+def test_a_page_a_score_or_a_schema_that_lies_beside_another_model_is_asked_about(tmp_path, capsys):
+    """Pages were swapped between two folders, and each was "ok; every word is what the other model gives"."""
+    ledger, ages = (
+        tmp_path / "L.db",
+        prepriv.Domain({"age": prepriv.Numeric(0, 9)}, classes=["no", "yes"], n=50),
+    )
+    Ledger.create(ledger, "people", epsilon=9, delta=1e-3)
+    doses = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    for name, domain in (("good", doses), ("bad", ages)):
+        (column,) = domain.columns
+        clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, ledger=ledger, threads=1)
+        rows = ROWS.rename(columns={"dose": column})[[column]]
+        model = clf.fit(rows, LABELS).model_
+        model.save(tmp_path / name / "model", ledger=ledger)
+        for ending in ("html", "json"):
+            clf.report_.save(tmp_path / name / f"report.{ending}")
+        plan = prepriv.evaluation.evaluation_plan.plan_evaluation(model, n=50, epsilon=1.0)
+        score = prepriv.evaluation.evaluate.evaluate(plan, model, rows, LABELS, ledger=ledger)
+        score.save(tmp_path / name / "score.html", ledger=ledger)
+        (tmp_path / name / "s.yaml").write_text(
+            f"columns: {{{column}: {{type: numeric, low: 0, high: {1 if column == 'dose' else 9}}}}}\n"
+            'label: {name: y, classes: ["no", "yes"]}\nadjacency: replace-one\nrows: 50\n'
+        )
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    of = {one: str(one / "model" / "model.json") for one in (good, bad)}
+
+    def judged(*more):
+        code = run(["ledger", "verify", str(ledger), str(good), str(bad), *more])
+        return code, capsys.readouterr().out
+
+    _, out = judged()
+    assert "swapped" not in out and f"{good / 'report.html'}: ok" in out
+    told = json.loads(judged("--json")[1])["models"]
+    for name in ("report.html", "report.json", "score.html", "s.yaml"):
+        assert told[str(good / name)] == of[good] and told[str(bad / name)] == of[bad]
+        (good / name).rename(tmp_path / "x")
+        (bad / name).rename(good / name)
+        (tmp_path / "x").rename(bad / name)
+    code, out = judged()
+    assert code == 8 and out.count("whether it was swapped") == 6  # both pages of a model share one
+    for name, what in (
+        ("report.html", "page"),
+        ("report.json", "page"),
+        ("score.html", "score"),
+        ("s.yaml", "schema"),
+    ):
+        assert f"{good / name}: ok" not in out
+        asked = next(line for line in out.split("\n") if "swapped" in line and f"{good / name}" in line)
+        assert f"{what} of {of[bad]} and lies beside {of[good]}" in asked
+    assert f"whose own page is {bad / 'report.html'} and {bad / 'report.json'}" in out
+    assert json.loads(judged("--json")[1])["models"][str(good / "report.html")] == of[bad]
+    digits = hashlib.sha256(Path(of[bad]).read_bytes()).hexdigest()[:12]
+    code = run(["ledger", "verify", str(ledger), str(good / "report.html")])  # neither model is given
+    out = capsys.readouterr().out
+    assert code == 8 and f"it is the page of a model that was not given ({digits})" in out
+    assert f"lies beside {of[good]}, whose own page is not among the files given" in out

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import os
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from prepriv.commands.exits import FOUND, Stop
-from prepriv.commands.receipts import sha256_of
+from prepriv.commands.receipts import hash_as_lf, sha256_of
 from prepriv.commands.scores import DIGITS, model_of
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.ledger import Entry
@@ -55,6 +57,30 @@ def named_model(data: object) -> str:
 def file_hashes(model: Model, file: Path) -> tuple[str, str]:
     """The SHA-256 of what a model's file holds as this version writes it, and that of its bytes: line endings can differ."""
     return model_hash(model), sha256_of(file)
+
+
+def models_beside(file: Path, given: Collection[Path]) -> list[Path]:
+    """The files of models that lie beside a file that was given out: in its folder, in the folder `model` there, or in the run that bears its name.
+
+    given: models at hand, whatever the names of their files.
+    """
+    folder = file.parent
+    near = {os.path.realpath(one) for one in (folder, folder / "model")}
+    run = folder / file.stem
+    found = [one for one in given if os.path.realpath(one.parent) in near]
+    found += [
+        one for one in map(artifact_file, (folder, run) if run.is_dir() else (folder,)) if one.is_file()
+    ]
+    first = {os.path.realpath(one): one for one in reversed(found)}
+    return [one for one in reversed(first.values()) if os.path.realpath(one) != os.path.realpath(file)]
+
+
+def hashes_of(file: Path) -> set[str]:
+    """The SHA-256 of a file's bytes, and that with the line endings that prepriv writes."""
+    with suppress(OSError):
+        content = file.read_bytes()
+        return {hashlib.sha256(content).hexdigest(), hash_as_lf(content)}
+    return set()
 
 
 def pages_beside(model: Path, released: Model) -> tuple[list[Path], list[Path]]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prepriv.commands.beside import hashes_of, models_beside
 from prepriv.commands.charged import (
     Tables,
     booked_findings,
@@ -20,6 +21,7 @@ from prepriv.commands.charged import (
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import (
     Given,
+    Receipt,
     charges_of,
     missing_receipts,
     not_compared_in,
@@ -27,7 +29,7 @@ from prepriv.commands.receipts import (
     sha256_of,
     unanswered,
 )
-from prepriv.commands.scores import model_of, whose_score
+from prepriv.commands.scores import DIGITS, model_of, whose_score
 from prepriv.commands.verify import SAID, differences, of_another_version
 from prepriv.domain import Domain
 from prepriv.evaluation.result import PrivateEvaluation
@@ -47,13 +49,15 @@ _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, an
 
 @dataclass
 class Judged:
-    """A file: the rows that paid for it, what is wrong with it, what nothing at hand could compare, what someone has to answer, and remarks."""
+    """A file: the rows that paid for it, what is wrong with it, what nothing at hand could compare, what someone has to answer, remarks, and of a
+    page, a score or a schema the model whose it is, in words; "" where nothing says whose."""
 
     charges: list[int]
     wrong: list[str]
     undecided: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    model: str = ""
 
 
 def judge(
@@ -78,13 +82,15 @@ def judge(
             one.kind == "model" and name not in sound
         ):  # its charge is not here, and a draft that it used can be
             judged[name].wrong += _used_drafts(Path(name), [*ledgers])
-    scored = _scores(judged, sound, rows, names)
+    at_hand = {Path(name): one.own for name, one in given.items() if one.kind == "model"}
+    scored = _scores(judged, sound, rows, names, at_hand)
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
     tables = drafted_tables(_domains(sound), [*ledgers])
     shown: dict[Path, Report] = {}  # of each model the page that shows most
     for name, one in sound.items():
         if one.kind == "page":
             file = files.get(one.artifacts[0]) or _beside(Path(name), one.artifacts[0])
+            _whose_page(judged[name], Path(name), file, given, at_hand)
             page = _page(judged[name], Path(name), file, [*ledgers])
             if file is not None and page is not None:
                 _charged(judged[name], file, page, [*ledgers], tables, scored)
@@ -96,13 +102,16 @@ def judge(
     for name, one in sound.items():
         if one.domain is not None:
             _draft_booked(judged[name], one.domain, ledgers)
+            near = _models_near(Path(name), models, at_hand)
             if judged[name].asked:  # a schema that is as it was drafted needs no model
-                _of_models(judged[name], one.domain, models)
+                _of_models(judged[name], one.domain, models, near)
+            else:
+                _swapped(judged[name], one.domain, models, near)
     for name, domain in by_hand.items():
         place, *others = ledgers
         wrong, questions = drafts_beside(place, domain, others)
         judged[name] = Judged([], wrong, asked=questions)
-        _of_models(judged[name], domain, models)
+        _of_models(judged[name], domain, models, _models_near(Path(name), models, at_hand))
         if not models:
             judged[name].undecided.append(_NO_MODEL)
         judged[name].undecided += not_compared_in(Path(name))
@@ -169,12 +178,29 @@ def _draft_booked(found: Judged, domain: Domain, ledgers: Mapping[str, Sequence[
                 found.wrong += booked_otherwise(Ledger.open(place).header, rows, drafted, "the file")
 
 
-def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared]) -> None:
-    """Whether a schema is that of a model that was given out with it: what it declares of columns, label, neighbours and persons."""
+def _models_near(file: Path, models: Mapping[str, _Declared], at_hand: Collection[Path]) -> list[str]:
+    """The models that lie beside a file, among those that were read."""
+    return [str(one) for one in models_beside(file, at_hand) if str(one) in models]
+
+
+def _swapped(found: Judged, domain: Domain, models: Mapping[str, _Declared], near: Sequence[str]) -> None:
+    """Ask of a schema that lies beside a model, and is that of another one. near: the models that lie beside it."""
+    alike = [name for name in models if not _apart(domain, models[name].domain)]
+    if not near or not alike or not {*near}.isdisjoint(alike):
+        return
+    other = ", ".join(_apart(domain, models[near[0]].domain))
+    found.asked.append(
+        f"whether it was swapped: it is the schema of {alike[0]} and lies beside {near[0]}, whose schema has other {other}"
+    )
+
+
+def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], near: Sequence[str]) -> None:
+    """Whether a schema is that of a model that was given out with it: what it declares of columns, label, neighbours and persons. near: the models that lie beside it."""
     if not models:
         return
+    _swapped(found, domain, models, near)
     apart = {name: _apart(domain, other.domain) for name, other in models.items()}
-    alike = [name for name in models if not apart[name]]
+    alike = [name for name in near if not apart[name]] or [name for name in models if not apart[name]]
     name = next(
         (one for one in alike if domain.n in models[one].rows), min(apart, key=lambda one: len(apart[one]))
     )
@@ -192,6 +218,7 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared]) -
     same = domain.n in model.rows
     parts = f"columns, {'rows, ' if same else ''}label, neighbours, units and `declared_by:`"
     found.remarks.append(f"it declares what {name} declares: {parts}")
+    found.model = name
     if model.domain.label is None:
         found.undecided.append("its name of the label was not compared: the model names none")
     if domain.n is not None and not same:
@@ -223,6 +250,34 @@ def _beside(page: Path, sha256: str) -> Path | None:
     """The model that lies beside a page, as a run writes both."""
     file = artifact_file(page.parent)
     return file if file.is_file() and sha256_of(file) == sha256 else None
+
+
+def _whose_page(
+    found: Judged,
+    page: Path,
+    file: Path | None,
+    given: Mapping[str, Given],
+    at_hand: Mapping[Path, Receipt | None],
+) -> None:
+    """Find the model of a page, and ask where it lies beside another one. file: its model, where that is at hand. at_hand: the models given, and their receipts."""
+    own, sha256 = given[str(page)].own, given[str(page)].artifacts[0]
+    found.model = _named(file, sha256)
+    near = {one: hashes_of(one) for one in models_beside(page, at_hand)}
+    if any(sha256 in here or (own and own == at_hand.get(one)) for one, here in near.items()):
+        return  # an edited model has another hash, and the charge that the page names
+    for one, here in near.items():
+        theirs = [
+            name for name, other in given.items() if other.kind == "page" and other.artifacts[0] in here
+        ]
+        whose = f"is {' and '.join(theirs)}" if theirs else "is not among the files given"
+        found.asked.append(
+            f"whether it was swapped: it is the page of {found.model} and lies beside {one}, whose own page {whose}"
+        )
+
+
+def _named(file: Path | None, digits: str) -> str:
+    """A model in words, by its file or by the first digits of its hash."""
+    return str(file) if file is not None else f"a model that was not given ({digits[:DIGITS]})"
 
 
 def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -> Report | None:
@@ -275,14 +330,22 @@ def _scores(
     sound: Mapping[str, Given],
     ledgers: Sequence[Sequence[Entry]],
     models: Mapping[str, str],
+    at_hand: Collection[Path],
 ) -> set[str]:
     """Name the model that each score measured, or ask where that model is. Gives the runs whose scores were compared whole."""
     paid = {one.plan_uid: one for rows in ledgers for one in rows if model_of(one)}
     shown = set[str]()
     for name, one in sound.items():
         for uid in runs_named([one], ledgers) & paid.keys() if one.kind in ("measurement", "other") else ():
-            row = paid[uid]
-            if whose := models.get(model_of(row)):
+            row, digits = paid[uid], model_of(paid[uid])
+            whose = models.get(digits)
+            judged[name].model = _named(None if whose is None else Path(whose), digits)
+            near = {one: hashes_of(one) for one in models_beside(Path(name), at_hand)}
+            if near and not any(one.startswith(digits) for here in near.values() for one in here):
+                judged[name].asked.append(
+                    f"whether it was swapped: it is a score of {judged[name].model} and lies beside {', '.join(map(str, near))}"
+                )
+            if whose is not None:
                 judged[name].remarks.append(f"a score of {whose}")
             else:
                 judged[name].asked.append(

@@ -396,6 +396,7 @@ def _verdict(
         "not_decided": undecided | {name: [f"not compared: {why}"] for name, why in not_compared.items()},
         "ask_before_you_sign": {name: one.asked for name, one in files.items() if one.asked},
         "declared_by_hand": list(by_hand),
+        "models": {name: one.model for name, one in files.items() if one.model},
     }
     return {"ledgers": dict(found)} | {key: part for key, part in parts.items() if part}
 

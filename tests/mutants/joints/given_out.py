@@ -11,6 +11,30 @@ CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a page that lies beside a model that is not its own is ok",
+        "two pages were swapped between the folders of two models",
+        "commands/judged.py",
+        "if any(sha256 in here or (own and own == at_hand.get(one)) for one, here in near.items()):",
+        "if found.model:",
+        (FILES, "-k", "lies_beside_another"),
+    ),
+    Mutant(
+        "a score that lies beside a model that it did not measure is ok",
+        "two pages were swapped between the folders of two models",
+        "commands/judged.py",
+        "if near and not any(one.startswith(digits)",
+        "if near and all(one.startswith(digits)",
+        (FILES, "-k", "lies_beside_another"),
+    ),
+    Mutant(
+        "a schema that lies beside a model that declares otherwise is ok",
+        "two schemas were swapped between the folders of two models",
+        "commands/judged.py",
+        "if not near or not alike or not {*near}.isdisjoint(alike):",
+        "if not near or not alike or alike:",
+        (FILES, "-k", "lies_beside_another"),
+    ),
+    Mutant(
         "a page whose words nothing compared is ok",
         CLASS,
         "commands/judged.py",
