@@ -523,6 +523,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by
         one number afterwards. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.
+        shared: whether what the categories of one column had in common was moved to the intercept, as without noise.
         """
         found = self._coefficients()
         names = tuple(getattr(self, "classes_", np.zeros(0)).tolist())

@@ -524,3 +524,52 @@ def test_what_a_row_is_scaled_by_is_said_and_without_noise_nothing_may_be_noise(
         assert ("without noise" in said) == math.isinf(epsilon) and ("may be noise" in said) != math.isinf(
             epsilon
         )
+
+
+def test_without_noise_categories_have_the_weights_of_scikit_learn():
+    """Nothing decides what the cells of one column share: +1340 and +1396 stood there for -30 and +30."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    rng = np.random.default_rng(5)
+    x = pd.DataFrame(
+        {"a": rng.uniform(40, 60, 3000), "b": rng.choice([*"uuuuuv"], 3000), "c": rng.choice([*"pq"], 3000)}
+    )
+    x.loc[:20, "a"] = 100.0  # cut by the scaler, so that their cells do not add up to 1 there
+    y = 30 + 0.2 * x.a - 4.0 * (x.b == "v") + 2.0 * (x.c == "q") + rng.normal(0, 1, 3000)
+    made = make_pipeline(
+        ColumnTransformer([("n", StandardScaler(), ["a"]), ("c", OneHotEncoder(), ["b", "c"])]),
+        LinearRegression(),
+    )
+    domain = Domain(
+        {"a": Numeric(0, 100), "b": Categorical(["u", "v", "w"]), "c": Categorical(["p", "q"])},
+        target=Numeric(0, 100),
+    )
+    fitted = prepriv.private(made, domain, epsilon=math.inf).fit(x, y)
+    found = fitted.coefficients_
+    weights = dict(zip(found.names, found.weights[:, 0] * 50))
+    exact = made.fit(x, y)[-1].coef_[1:]
+    assert [weights[n] for n in ("b=u", "b=v", "c=p", "c=q")] == pytest.approx(exact, abs=0.1)
+    assert found.shared and "only their differences" in str(found)
+    new = pd.DataFrame({"a": [45.0, 50.0, 55.0], "b": ["u", "v", "w"], "c": ["p", "q", "elsewhere"]})
+    cells = np.array(
+        [[45, 1, 0, 0, 0, 0, 1, 0, 0, 0], [50, 0, 1, 0, 0, 0, 0, 1, 0, 0], [55, 0, 0, 1, 0, 0, 0, 0, 1, 0]]
+    )
+    assert found.names == (
+        "a",
+        "b=u",
+        "b=v",
+        "b=w",
+        "b=other",
+        "b=missing",
+        "c=p",
+        "c=q",
+        "c=other",
+        "c=missing",
+    )
+    scores = (cells @ found.weights + found.bias)[:, 0]
+    assert fitted.predict(new) == pytest.approx(
+        50 + 50 * scores, abs=1e-6
+    )  # they are those of the model, still

@@ -27,6 +27,9 @@ from prepriv.learners.losses import Loss
 from prepriv.learners.targets import SquaredError, decoded, shrinkage
 
 LARGEST_D = 2000  # features: a sum then has 4 million entries, and as many eigenvectors
+_ROUNDED = (
+    1e-7  # of the largest eigenvalue: without noise, those below it are of the rounding of rows, about 1e-9
+)
 
 
 @dataclass(frozen=True)
@@ -156,10 +159,13 @@ def ridge_regression(moment: Floats, products: Floats, noise: float, ridge: floa
 
     Averaged with its transpose, noise off the diagonal has deviation noise / √2 and its largest eigenvalue is about
     √(2 d) noise. Eigenvalues below that say nothing: all are raised by `ridge` times it, and none is negative.
+    Without noise a direction in which rows do not vary, but for their rounding, has weight 0: the solution is the shortest.
     """
     values, vectors = np.linalg.eigh((moment + moment.T) / 2)
     edge = math.sqrt(2 * len(values)) * noise
     raised = np.maximum(values, 0.0) + max(ridge * edge, 1e-9 * max(float(values[-1]), 1e-12))
+    if noise == 0:
+        raised[values <= _ROUNDED * values[-1]] = math.inf
     return np.asarray(vectors @ ((vectors.T @ products) / raised[:, None]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._arrays import Floats
-from prepriv.columns import Text
+from prepriv.columns import Categorical, Text
 from prepriv.integrations.linear import raw_units
 from prepriv.plans.shrink import mean_noise, share_kept
 from prepriv.preprocessing.base import Identity, ReleasedMap
@@ -31,6 +31,7 @@ from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.space import Space
 
 if TYPE_CHECKING:
+    from prepriv.domain import Domain
     from prepriv.plans.plan import Plan
     from prepriv.release.model import Model
 
@@ -47,6 +48,11 @@ MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights 
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
 _ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
+_NOTHING = 1e-9  # of the largest weight: without noise, one of a cell without records is smaller
+_SHARED = (
+    "The cells of one column add up to 1, so only their differences are learned: the weights of those that records have add up to 0. "
+    "A cell without records has the weight of what the model answers there."
+)
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
@@ -94,6 +100,8 @@ class Coefficients:
     centred: whether steps have subtracted a released mean of every feature. If not, the cells of one column share the intercept, and a
     weight that is far from 0 need not be an effect.
 
+    shared: whether what the weights of the categories of one column had in common was moved to the intercept, as without noise.
+
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
 
@@ -111,6 +119,7 @@ class Coefficients:
     learned: tuple[str, ...] = ()
     scaled: tuple[str, ...] = ()
     level: float = 1.0
+    shared: bool = False
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -158,6 +167,7 @@ class Coefficients:
             + [
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
+            + [_SHARED] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
@@ -460,6 +470,9 @@ def coefficients(model: Model) -> Coefficients:
     ):  # what the low ends of columns give belongs to the constant, as other shifts do
         shift = (bias - folded.weights[-1]) / folded.level
         weights, bias = np.vstack([weights, folded.weights[-2] + shift]), folded.weights[-1]
+    elif model.domain.target is not None and not model.declared.private:
+        weights, bias = _about_zero(model.domain, weights, bias)
+        found = replace(found, shared=any(isinstance(c, Categorical) for c in model.domain.columns.values()))
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     return replace(
         found,
@@ -470,6 +483,24 @@ def coefficients(model: Model) -> Coefficients:
         after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         unnamed="" if model.domain.space.names else _unnamed(()),
     )
+
+
+def _about_zero(domain: Domain, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    """(weights, bias) of raw rows with the same scores, where those of the cells of each category that records have add up to 0.
+
+    The cells of one column add up to 1, so what all of them share belongs to the intercept. Without noise nothing else decides how
+    much they share, and this is the shortest solution, as scikit-learn's. A weight of about 0 is taken for one of a cell without records.
+    """
+    least = _NOTHING * float(np.abs(weights).max())
+    weights, bias, start = weights.copy(), bias.copy(), 0
+    for column in domain.columns.values():
+        cells = weights[start : start + column.width]
+        start += column.width
+        if isinstance(column, Categorical) and (there := (abs(cells) > least).any(axis=1)).any():
+            shared = cells[there].mean(axis=0)
+            cells -= shared
+            bias += shared
+    return weights, bias
 
 
 def _unit(model: Model) -> str:
