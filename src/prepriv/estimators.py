@@ -208,6 +208,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         `prepriv.validate(domain, X, y)` yourself. If no label is a declared class, the model is trained on noise
         alone. No fit may look at labels to say so. A `NoiseAlone` warning says that the released sums look like that,
         or that a regression answers one number for every row because the noise is as large as its slopes.
+        Some tools of scikit-learn encode labels as 0 to K - 1 before they fit, as `cross_val_predict` does for probabilities. Where the
+        classes are 1 and 2, the code 1 is then read as class 1 and the code 0 is not a class. Nothing warns, because a fit
+        cannot see who calls it. Declare 0 to K - 1 for such tools (docs/scikit-learn.md, Tools that encode y).
         """
         if isinstance(y, str) and as_stream(X) is None and y in list(getattr(X, "columns", ())):
             raise BadData(
