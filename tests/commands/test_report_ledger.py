@@ -23,6 +23,7 @@ from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.guarantees.one_run import OneRun
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger, Noted, condition_note
+from prepriv.ledger.currency import Quanta, amount_in_words
 from prepriv.ledger.noted import MOST_NOTE
 from prepriv.periods import Periods
 from prepriv.release.page import data_of
@@ -414,10 +415,18 @@ def test_every_score_that_was_charged_is_shown_or_asked_for_and_names_its_model(
     shutil.copy(found["late"], folder)
     shutil.copy(found["others"], folder)
     assert run(line) == 0
-    assert f"late.html stands beside this model, and is its score that row {row} paid" in (
-        out := capsys.readouterr().out
-    )
+    out = capsys.readouterr().out
+    assert f"late.html stands beside this model, and is its score that row {row} paid" in out
     assert "others.html" not in out
+    costs = {one.sequence: one.cost for one in Ledger.open(ledger).entries()}
+    total = Quanta(costs[1].main + costs[row].main, costs[1].delta + costs[row].delta)
+    (late,) = (line for line in out.split("\n") if "late.html stands" in line)
+    for line in (
+        late,
+        judged(folder, found["late"])[1],
+    ):  # a later score was presented as covered by the page
+        assert "The promise of the model's page does not cover it" in line and f"(rows 1, {row})" in line
+        assert guesses_in_words(amount_in_words("basic", total)) in line and "at most epsilon 2 " in line
 
 
 @pytest.mark.parametrize("name", ["cap", "total", "dataset"])

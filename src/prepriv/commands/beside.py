@@ -10,9 +10,9 @@ from pathlib import Path
 
 from prepriv.commands.exits import FOUND, Stop
 from prepriv.commands.receipts import hash_as_lf, sha256_of
-from prepriv.commands.scores import DIGITS, model_of
+from prepriv.commands.scores import DIGITS, model_of, not_covered
 from prepriv.evaluation.evaluation_plan import model_hash
-from prepriv.ledger import Entry
+from prepriv.ledger import Entry, Header
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.page import data_of
 
@@ -125,8 +125,8 @@ def pages_in_words(model: Path, released: Model, verified: Path | None = None) -
     ]
 
 
-def scores_beside(file: Path, model: Model, rows: Sequence[Entry]) -> dict[str, str]:
-    """In the folder of a run: files that are, byte for byte, scores of its model which these rows of a ledger released, in words by their run.
+def scores_beside(file: Path, model: Model, header: Header, rows: Sequence[Entry]) -> dict[str, str]:
+    """In the folder of a run: files that are, byte for byte, scores of its model which a ledger released, in words by their run.
 
     file: that of the model.
     """
@@ -137,7 +137,9 @@ def scores_beside(file: Path, model: Model, rows: Sequence[Entry]) -> dict[str, 
     for one in _files_of_run(file) if made else ():
         with suppress(OSError):
             if one.stat().st_size <= _LARGEST and (uid := made.get(sha256_of(one))):
-                found[uid] = f"{one} stands beside this model, and is its score that row {paid[uid]} paid for"
+                found[uid] = (
+                    f"{one} stands beside this model, and is its score that row {paid[uid]} paid for. {not_covered(model, header, rows)}"
+                )
     return found
 
 

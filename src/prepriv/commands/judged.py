@@ -29,7 +29,7 @@ from prepriv.commands.receipts import (
     sha256_of,
     unanswered,
 )
-from prepriv.commands.scores import DIGITS, model_of, whose_score
+from prepriv.commands.scores import DIGITS, model_of, not_covered, whose_score
 from prepriv.commands.verify import SAID, differences, of_another_version
 from prepriv.domain import Domain
 from prepriv.evaluation.result import PrivateEvaluation
@@ -83,7 +83,7 @@ def judge(
         ):  # its charge is not here, and a draft that it used can be
             judged[name].wrong += _used_drafts(Path(name), [*ledgers])
     at_hand = {Path(name): one.own for name, one in given.items() if one.kind == "model"}
-    scored = _scores(judged, sound, rows, names, at_hand)
+    scored = _scores(judged, sound, ledgers, names, at_hand)
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
     tables = drafted_tables(_domains(sound), [*ledgers])
     shown: dict[Path, Report] = {}  # of each model the page that shows most
@@ -328,15 +328,19 @@ def _domains(sound: Mapping[str, Given]) -> list[Domain]:
 def _scores(
     judged: Mapping[str, Judged],
     sound: Mapping[str, Given],
-    ledgers: Sequence[Sequence[Entry]],
+    ledgers: Mapping[str, Sequence[Entry]],
     models: Mapping[str, str],
     at_hand: Collection[Path],
 ) -> set[str]:
     """Name the model that each score measured, or ask where that model is. Gives the runs whose scores were compared whole."""
-    paid = {one.plan_uid: one for rows in ledgers for one in rows if model_of(one)}
+    paid = {one.plan_uid: one for rows in ledgers.values() for one in rows if model_of(one)}
     shown = set[str]()
     for name, one in sound.items():
-        for uid in runs_named([one], ledgers) & paid.keys() if one.kind in ("measurement", "other") else ():
+        for uid in (
+            runs_named([one], [*ledgers.values()]) & paid.keys()
+            if one.kind in ("measurement", "other")
+            else ()
+        ):
             row, digits = paid[uid], model_of(paid[uid])
             whose = models.get(digits)
             judged[name].model = _named(None if whose is None else Path(whose), digits)
@@ -346,7 +350,7 @@ def _scores(
                     f"whether it was swapped: it is a score of {judged[name].model} and lies beside {', '.join(map(str, near))}"
                 )
             if whose is not None:
-                judged[name].remarks.append(f"a score of {whose}")
+                judged[name].remarks += [f"a score of {whose}", *_not_covered(whose, row, ledgers)]
             else:
                 judged[name].asked.append(
                     f"where the model is that was measured: row {row.sequence} paid to evaluate {whose_score(row, {})}, and no file given is that model"
@@ -354,6 +358,18 @@ def _scores(
             if not judged[name].undecided:
                 shown.add(uid)
     return shown
+
+
+def _not_covered(file: str, row: Entry, ledgers: Mapping[str, Sequence[Entry]]) -> list[str]:
+    """What a model and its later scores allow together, by the ledger that holds this charge for one of them."""
+    with suppress(ValueError):
+        model = Model.load(file)
+        return [
+            not_covered(model, Ledger.open(place).header, rows)
+            for place, rows in ledgers.items()
+            if row in rows
+        ]
+    return []
 
 
 def _charged(

@@ -356,7 +356,9 @@ def _check_charge(
         told = [] if wrong or failed else told_of_charge(place, released, others)
         of_each = [books[one] for one in places]
         told += booked_together(of_each) if told else []
-        scores = scores_beside(file, released, [row for one in places for row in books[one][1]])
+        scores = dict[str, str]()
+        for one in places:
+            scores |= scores_beside(file, released, *books[one])
         told += [*scores.values()] if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),

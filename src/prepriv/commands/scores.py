@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.result import PrivateEvaluation
-from prepriv.ledger import Entry
+from prepriv.guarantees.in_words import guesses_in_words
+from prepriv.ledger import Entry, Header
+from prepriv.ledger.currency import Quanta, amount_in_words
+from prepriv.ledger.hash_chain import whose
+from prepriv.release.model import Model
 from prepriv.release.report import Report
+from prepriv.runs.booked import charge_of_draft
 
 _OF = re.compile(r"(?:^|, |`: )evaluate model ([0-9a-f]{12})\b(?!.*, train\b)")  # a person's note in front
 DIGITS = 12
@@ -24,6 +30,27 @@ def whose_score(entry: Entry, models: Mapping[str, str]) -> str:
     """In words what a charge for a score measured. models: those at hand, in words, by the first digits of their hash."""
     digits = model_of(entry)
     return models.get(digits, f"model {digits}" if digits else "a model")
+
+
+_NOT_COVERED = "The promise of the model's page does not cover it"
+
+
+def not_covered(model: Model, header: Header, rows: Sequence[Entry]) -> str:
+    """Say that the promise of a page covers no later score of its model, and what all of them allow together, as this ledger booked them.
+
+    No number where it did not book each of them, where it books by periods, or where the costs are not all about a record, or all about a unit.
+    """
+    digits = model_hash(model)[:DIGITS]
+    drafts = [charge_of_draft(rows, one) for one in model.declared.domain.drafts]
+    own = {(model.receipt or {}).get("plan_uid"), *(one.plan_uid for one in drafts if one is not None)}
+    charged = [one for one in rows if one.kind == "charged"]
+    paid = [one for one in charged if one.plan_uid in own or model_of(one) == digits]
+    missing = None in drafts or not own <= {one.plan_uid for one in paid}
+    if missing or header.periods or len({whose(one.note) for one in paid}) > 1:
+        return f"{_NOT_COVERED}: what the ledger holds in all does"
+    together = guesses_in_words(amount_in_words(header.unit, sum((one.cost for one in paid), Quanta(0))))
+    listed = ", ".join(str(one.sequence) for one in paid)
+    return f"{_NOT_COVERED}. With each later score that was charged (rows {listed}), for someone whose rows are in all of them: {together}"
 
 
 def scores_not_shown(

@@ -11,6 +11,14 @@ CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "the number of a model and its later scores leaves the scores out",
+        "a later score was presented as covered by the promise of the page",
+        "commands/scores.py",
+        "if one.plan_uid in own or model_of(one) == digits]",
+        "if one.plan_uid in own]",
+        (FILES, "-k", "names_its_model"),
+    ),
+    Mutant(
         "a page that lies beside a model that is not its own is ok",
         "two pages were swapped between the folders of two models",
         "commands/judged.py",
