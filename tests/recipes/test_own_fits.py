@@ -531,3 +531,14 @@ def test_a_one_hot_encoder_that_drops_a_declared_category_is_free(drop, codes):
     ).toarray()  # of all values that a declared column can have
     both = [np.round(codes_of - codes_of[0], 9).T.tolist() for codes_of in (found, meant)]
     assert meant.shape[1] == codes and sorted(c for c in both[0] if any(c)) == sorted(both[1])
+
+
+def test_a_target_after_a_scaler_that_gives_no_deviation_one_is_paid_for_by_a_sketch():
+    """Descent does not reach far along features that vary little: R² of prices was .28 by steps after a MinMaxScaler, .78 by a sketch."""
+    domain = Domain({"a": Numeric(0, 10), "c": Numeric(-3, 3)}, target=Numeric(-3, 3), n=20_000)
+    for scaler, way in ((MinMaxScaler(), "sketch"), (MaxAbsScaler(), "sketch"), (StandardScaler(), "budget")):
+        pipeline = make_pipeline(scaler, LinearRegression())
+        assert reading(pipeline, domain, epsilon=1.0).taken.way == way
+        assert reading(pipeline, domain, epsilon=1.0, way="budget").taken.way == "budget"
+    few = reading(make_pipeline(MinMaxScaler(), LinearRegression()), domain.with_n(300), epsilon=0.1)
+    assert few.taken.way == "budget"  # where a sketch has too little signal

@@ -126,6 +126,11 @@ class OwnFits:
         """Whether a sketch that carries enough is more accurate: its bins are finer than those of a step (docs/sketch.md)."""
         return any(isinstance(step, QuantileBins) for step in self.templates)
 
+    @property
+    def unscaled(self) -> bool:
+        """Whether no step gives numbers deviation one. Descent on a target does not reach far along what varies little (docs/sketch.md)."""
+        return not any(isinstance(step, StandardScaler) for step in self.templates)
+
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
         """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
         made, coarse, lost = list[Step](), list[str](), False

@@ -171,16 +171,17 @@ class PipelineWays(StepRule):
             if sketch.why and own[0].lost and not sketch.lost:
                 sketch = replace(sketch, why=f"{sketch.why} {_STILL_MORE}")
         found = [*own, sketch]
+        finer = self.own.coarser or (self.target and self.own.unscaled)  # what a sketch makes
 
         def rank(option: PaidOption) -> tuple[bool, bool, bool, bool, bool, float]:
             """First what was asked for, then what noise leaves its meaning, or some of it, then fits of its own, which are more accurate
-            (docs/sketch.md)."""
+            as a rule (docs/sketch.md)."""
             return (
                 not option.open,
                 option.way != self.asked,
                 not option.enough,
                 option.lost,
-                (option.way == "sketch") != self.own.coarser,
+                (option.way == "sketch") != finer,
                 option.factor,
             )
 
