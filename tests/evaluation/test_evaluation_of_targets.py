@@ -231,9 +231,9 @@ def test_what_would_show_more_than_the_mean_is_what_can(epsilon):
     few = made(400)
     (told,) = (t for t in to_do(few, weighed=False, weak=False) if "in place of the mean" in t)
     assert few.rows_enough is not None and not few.beats_mean
-    assert few.noise_hides == (epsilon < 10) or "a larger ε alone would not" in told
+    assert few.noise_hides == (epsilon < 10) or "a larger ε alone may not be enough" in told
     if epsilon > 10:
-        assert "more test rows would tell more, and a larger ε alone would not; about" in told
+        assert "more test rows would tell more, and a larger ε alone may not be enough; about" in told
         assert "--measure r2" not in told
     enough = int(re.search(r"about ([\d,]+) records", told)[1].replace(",", ""))
     assert made(enough).beats_mean and not made(enough // 2).beats_mean
@@ -248,12 +248,12 @@ def test_the_advice_names_less_noise_where_noise_hides_r2():
     assert intervals.noise_hides(below) and intervals.rows_that_show(below, 500) is None
     said = Quality("40 rows", of_number=True, measures=("r2", "absolute_error"), by="g", set_aside=True)
     assert said.more_on_the_mean == (
-        'a larger holdout (`--holdout`, `holdout=` in Python), a larger ε, `--measure r2` (`measures=["r2"]` in Python) alone or '
-        "no `--by` (`by=` in Python) would tell more"
+        'a larger holdout (`--holdout`, `holdout=` in Python), a larger ε, `--measure r2` (`evaluate_measures=["r2"]` in Python) alone or '
+        "no `--by` (`evaluate_by=` in Python) would tell more"
     )
     hidden = dataclasses.replace(said, noise_hides=False, rows_enough=2310.0).more_on_the_mean
     assert hidden == (
-        "a larger holdout would tell more, and a larger ε alone would not; about 2,400 records with a declared number set aside would do, "
+        "a larger holdout would tell more, and a larger ε alone may not be enough; about 2,400 records with a declared number set aside would do, "
         "if R² is as measured"
     )
 

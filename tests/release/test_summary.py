@@ -534,7 +534,7 @@ def test_whether_sums_of_predictions_can_be_too_small_is_said():
         return sums_in_words(make_plan(domain, [], learner, epsilon=1.0, delta=1e-5))
 
     count, clipped = Numeric(0, 30), GradientDescent(SquaredError(), clip_norm=0.25)
-    assert "--measure residuals" in said(count, clipped)
+    assert "the measure `residuals`" in said(count, clipped)
     assert "about medians" in said(Numeric(0, 30, log=True), clipped)
     assert said(count, SufficientStatistics()) == ""
     found = Quality("100 rows", of_number=True, residual=(1.0, 0.66, 1.38), error_bound=7.5)
@@ -545,3 +545,22 @@ def test_whether_sums_of_predictions_can_be_too_small_is_said():
     assert "too small" in found._on_average(1.0, 0.66, 1.38) and "not shown" in found._on_average(
         0.1, -0.2, 0.4
     )
+
+
+def test_a_class_that_is_missed_everywhere_is_not_said_group_by_group_and_groups_are_said_to_add_noise():
+    """A page said "do not rely on it for records of female, male", who are all records."""
+    low = Share("invalid", 0.1, 0.0, 0.2)
+    shares = (Share("F", 0.1, 0.0, 0.3), Share("M", 0.2, 0.0, 0.4), Share("other"))
+    common = {
+        "by": "sex",
+        "recalls": (low, Share("neg", 0.9, 0.8, 1.0)),
+        "commonest": Share("neg", 0.9, 0.85, 0.95),
+    }
+    found = Quality(
+        "100 rows", Share("right", 0.9, 0.85, 0.95), group_recalls=(("invalid", shares),), **common
+    )
+    said = " ".join(to_do(found, weighed=False, weak=False))
+    assert 'Do not rely on the model to find "invalid"' in said and "it misses most there" not in said
+    assert "Groups add noise to this comparison" in said
+    one = replace(found, group_recalls=(("invalid", (shares[0], Share("M", 0.8, 0.7, 0.9))),))
+    assert 'records of "F" (`sex`): it misses most there' in " ".join(to_do(one, weighed=False, weak=False))

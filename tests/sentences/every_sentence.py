@@ -294,7 +294,7 @@ def _right_in_group(known: Known, said: dict[str, Any]) -> bool:
     ),
     "[[asked]]: nothing else was measured, and this does not say [[any]]. Measure that before anyone relies on it: [[any]]",
     'It is not known how often the commonest class alone would be right: it was not measured; `--measure confusion` (`measures=["confusion"]` in Python) does.',
-    'Whether they are nearer than always predicting the mean is not known: that was not measured, `--measure r2` (`measures=["r2"]` in Python) does.',
+    'Whether they are nearer than always predicting the mean is not known: that was not measured, `--measure r2` (`[[any]]measures=["r2"]` in Python) does.',
     "Compare it with always predicting the mean before anyone relies on it: `--measure r2` [[any]]",
 )
 def _not_measured(known: Known, said: dict[str, Any]) -> bool:
@@ -760,6 +760,7 @@ ABOUT_NO_ROW = (
     "Classes are weighed, which can cost accuracy: [[any]]",
     "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small.",
     "Before predictions are added up, measure how far they are off on average [[any]]",
+    "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more.",
     "Training limits the pull of records far from their prediction.[[any]]",
     "WARNING: the holdout: [[any]]",  # tests/commands/test_said_before_the_charge.py
     "What all records say need not lie between what the groups say: [[any]]",

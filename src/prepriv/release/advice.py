@@ -14,7 +14,7 @@ from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.guarantees.printed import exact
 from prepriv.learners.gradient_descent import GradientDescent
-from prepriv.release.quality import Quality, Share, in_quotes
+from prepriv.release.quality import Quality, Share, in_quotes, option_of
 
 if TYPE_CHECKING:
     from prepriv.plans.plan import Plan
@@ -88,8 +88,8 @@ def sums_in_words(plan: Plan) -> str:
     ):
         return ""
     return (
-        "Before predictions are added up, measure how far they are off on average (`--measure residuals`, `measures=['residuals']` in Python). Training limits the pull of records "
-        "far from their prediction. So predictions of a skewed target, such as a count or an amount of money, can be too low."
+        "Before predictions are added up, measure how far they are off on average (the measure `residuals`). Training limits the pull of records "
+        "far from their prediction. So sums of predictions can be off, and those of a skewed target, such as a count or an amount of money, are as a rule too small."
     )
 
 
@@ -138,7 +138,7 @@ def to_do(
             )
             yield (
                 f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
-                f'`--measure {option}` (`measures=["{option}"]` in Python), {_again(found)}.'
+                f"{option_of(option, found.set_aside)}, {_again(found)}."
             )
         else:
             yield (
@@ -162,6 +162,8 @@ def to_do(
         most = in_quotes(found.commonest) if found.commonest is not None and named else "the commonest class"
         if found.apart is None:
             yield f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
+            if found.by is not None and not found.below_the_commonest:
+                yield "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more."
         else:
             who = "Its probabilities do" if found.apart.startswith("AUC") else "It does"
             yield (
@@ -172,7 +174,7 @@ def to_do(
         name, records = found.scores_alone
         costs = "whole ε again" if found.set_aside else "ε again"
         yield (
-            f'AUC was refused beside the noise of {len(found.measures)} measures. `--measure scores` (`measures=["scores"]` in Python) alone has less noise, and about '
+            f"AUC was refused beside the noise of {len(found.measures)} measures. {option_of('scores', found.set_aside)} alone has less noise, and about "
             f"{records:,} measured records of {in_quotes(Share(name))} would then be enough for AUC in most runs. It says whether the probabilities tell the classes apart, and not how "
             f"often a prediction is right. Measure it {_again(found)}: that costs its {costs}."
         )
@@ -199,7 +201,7 @@ def to_do(
         how = (
             f"{found.more('r2')} would tell more"
             if "r2" in found.measures
-            else f'`--measure r2` (`measures=["r2"]` in Python), {_again(found)}'
+            else f"{option_of('r2', found.set_aside)}, {_again(found)}"
         )
         yield f"Compare it with always predicting the mean before anyone relies on it: {how}."
     if found.often_cut:
@@ -216,7 +218,16 @@ def to_do(
         yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
     if guessed := found.guessed_in_groups:
         yield f"Do not use it for records of {_named(guessed)} (`{found.by}`) before a measurement shows that it does better than guessing there."
+    everywhere = {share.name for share in found.rarely_found} if len(found.rarely_found) <= _MOST else set()
     for name, groups in _by_class(found.missed_in_groups):
+        told = [
+            share
+            for each, shares in found.group_recalls
+            for share in shares
+            if each == name and share.value is not None
+        ]
+        if name in everywhere and len(groups) == len(told):  # of all records it is said above
+            continue
         yield f"Do not rely on it for records of {_named(groups)} (`{found.by}`): it misses most there that are truly {in_quotes(Share(name))}."
     for name, groups in _by_class(found.unknown_in_groups):
         yield (

@@ -341,7 +341,7 @@ class Quality:
             why = (
                 "the error of the mean does not stand out of the noise"
                 if "r2" in self.measures
-                else f"that was not measured, {_option('r2')} does"
+                else f"that was not measured, {self._option('r2')} does"
             )
             yield f"Whether they are nearer than always predicting the mean is not known: {why}."
         elif self.beats_mean:
@@ -432,7 +432,7 @@ class Quality:
             yield self.warning
         if self.of_number and not self.known:
             yield (
-                f"How far predictions are off was not measured: {_option('squared_error')} does.{self._other()}"
+                f"How far predictions are off was not measured: {self._option('squared_error')} does.{self._other()}"
                 if self.unasked
                 else f"How far predictions are off does not stand out of the noise, on {self.where}.{self._other()}"
             )
@@ -447,14 +447,14 @@ class Quality:
             yield from self._beside_the_mean()
             return
         if self.right is None and self.unasked:
-            yield f"How often it is right was not measured: {_option('confusion')} does.{self._other()}"
+            yield f"How often it is right was not measured: {self._option('confusion')} does.{self._other()}"
             return
         if self.right is None or self.right.value is None:
             yield f"Too few rows stood out of the noise to say how often it is right, on {self.where}."
             return
         yield f"Of 100 predictions {self.right} are right, measured on {self.where}."
         if self.commonest is None or self.commonest.value is None:
-            why = f"it was not measured; {_option('confusion')} does"
+            why = f"it was not measured; {self._option('confusion')} does"
             if self.commonest is not None:
                 why = f"there were too few records beside the noise; {self._more}"
             yield f"It is not known how often the commonest class alone would be right: {why}."
@@ -497,7 +497,7 @@ class Quality:
                 self._more_rows,
                 "a larger ε",
                 *self._fewer_measures(measure),
-                *(["no `--by` (`by=` in Python)"] if self.by is not None else []),
+                *([f"no `--by` (`{self._python('by')}=` in Python)"] if self.by is not None else []),
                 *self._smaller_bound,
             ]
         )
@@ -508,7 +508,7 @@ class Quality:
         if self.noise_hides:
             told = f"{self.more('r2')} would tell more"
         else:
-            told = f"{_either([self._more_rows, *self._smaller_bound])} would tell more, and a larger ε alone would not"
+            told = f"{_either([self._more_rows, *self._smaller_bound])} would tell more, and a larger ε alone may not be enough"
         if self.rows_enough is None:
             return told
         what = "set aside" if self.set_aside else "to test on"
@@ -519,15 +519,27 @@ class Quality:
         larger = "" if self.rows_enough is not None else " (`--holdout`, `holdout=` in Python)"
         return f"a larger holdout{larger}" if self.set_aside else "more test rows"
 
+    def _python(self, option: str) -> str:
+        """What an option of a measurement is called in Python: of a holdout it is one of the training."""
+        return f"evaluate_{option}" if self.set_aside else option
+
+    def _option(self, measure: str) -> str:
+        """What measures it, on the command line and in Python."""
+        return option_of(measure, self.set_aside)
+
+    @property
+    def _groups(self) -> str:
+        return f"Whether it serves some groups worse was not measured: `--by COLUMN` (`{self._python('by')}=` in Python) does."
+
     def _fewer_measures(self, measure: str) -> list[str]:
-        return [f"{_option(measure)} alone"] if self.measures and self.measures != (measure,) else []
+        return [f"{self._option(measure)} alone"] if self.measures and self.measures != (measure,) else []
 
     @property
     def _smaller_bound(self) -> list[str]:
         """Half the error bound, where it cuts few errors."""
         if not 0 < 4 * (self.mean_error or self.error or 0.0) <= (self.largest_error or 0.0):
             return []
-        named = "evaluate_error_bound" if self.set_aside else "error_bound"
+        named = self._python("error_bound")
         half = exact(float(f"{(self.largest_error or 0.0) / 2:.4g}"))
         return [f"a smaller error bound (`--error-bound {half}`, `{named}={half}` in Python)"]
 
@@ -542,7 +554,7 @@ class Quality:
         if self.unknown:
             yield f"Too few records beside the noise to say how often it recognises {_listed(self.unknown)}: {self._more}."
         if not self.of_number and not self.recalls:
-            yield f"How well it recognises each class was not measured: {_option('confusion')} does."
+            yield f"How well it recognises each class was not measured: {self._option('confusion')} does."
         if self.of_number:
             yield from self._fails_by_number()
             return
@@ -577,7 +589,7 @@ class Quality:
         if few := tuple(s.name for s in self.groups if s.value is None and s.name not in told):
             yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
         if self.by is None:
-            yield _GROUPS
+            yield self._groups
         elif any(share.name == OTHER for share in self.groups):
             yield self._of_other()
 
@@ -602,10 +614,10 @@ class Quality:
     def _fails_by_number(self) -> Iterator[str]:
         """For which groups predictions of a number are off, the worst first."""
         if self.by is None:
-            yield _GROUPS
+            yield self._groups
             return
         if not self.group_errors:
-            yield f"How far predictions for each group are off was not measured: {_option('squared_error')} does."
+            yield f"How far predictions for each group are off was not measured: {self._option('squared_error')} does."
             return
         named = "root mean squared error" if "squared_error" in self.measures else "mean absolute error"
         whole = self._error_of_all
@@ -664,9 +676,6 @@ class Quality:
         )
 
 
-_GROUPS = "Whether it serves some groups worse was not measured: `--by COLUMN` (`by=` in Python) does."
-
-
 _NOT_BETWEEN = (
     f'What all records say need not lie between what the groups say: it is from the sum of the noisy counts of all groups, "{OTHER}" and '
     f'"{MISSING}" included.'
@@ -679,9 +688,9 @@ def _outside(whole: float | None, groups: Sequence[float | None]) -> bool:
     return whole is not None and len(known) > 1 and not min(known) <= whole <= max(known)
 
 
-def _option(measure: str) -> str:
-    """What measures it, on the command line and in Python."""
-    return f'`--measure {measure}` (`measures=["{measure}"]` in Python)'
+def option_of(measure: str, set_aside: bool) -> str:
+    """What measures it, on the command line and in Python. set_aside: on rows that a training sets aside."""
+    return f'`--measure {measure}` (`{"evaluate_" * set_aside}measures=["{measure}"]` in Python)'
 
 
 def in_quotes(share: Share | GroupError) -> str:
