@@ -127,3 +127,20 @@ def test_rows_that_were_declared_and_are_not_there_are_not_called_unlabelled():
         of = row_entries(plan, model, encode(table, domain), encode_labels(label, domain.classes))
         made = PrivateEvaluation(plan, release(plan, of, NoisySession(NoiseSource.for_tests(1))), True)
         assert "as their label" not in made.quality.where and made.quality.warning is None
+
+
+@pytest.mark.parametrize("deviations", [-4.2, -6.0])
+def test_noise_alone_is_not_said_to_be_missing_labels(deviations):
+    """An analyst with 378 rows, five groups and ε = 0.1 was told that "only about 0 of the 378" have a label. All had."""
+    domain = prepriv.Domain(
+        {"x": prepriv.Numeric(0, 1), "g": COLUMNS["g"]}, target=prepriv.Numeric(0, 1), label="y", n=378
+    )
+    table = pd.DataFrame({"x": np.linspace(0, 1, 378), "g": ["a", "b"] * 189})
+    model = prepriv.PrivateRegressor(domain, epsilon=float("inf"), steps="linear").fit(table, table.x).model_
+    plan = plan_evaluation(model, n=378, epsilon=0.1, measures=("r2",), by="g")
+    counts = np.zeros((len(plan.groups), 3))
+    counts[0, 0] = 378 + 3 * deviations * plan.noise * np.sqrt(len(plan.groups) * 2 / 3)
+    made = PrivateEvaluation(plan, {name: counts for name in plan.releases}, True)
+    labelled, noise = made.all_rows.labelled
+    assert (labelled - 378) / noise == pytest.approx(deviations) and labelled < 0
+    assert (made.quality.warning is not None) == (deviations < -5)

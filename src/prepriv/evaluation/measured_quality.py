@@ -21,6 +21,7 @@ _MOST_TOLD = 6  # differences between groups that are told in the summary
 _NAMED_MORE = 3  # of the others, so many are named
 _FEWER, _NAMED = 0.75, 0.995  # of the declared rows
 _SURELY = 3.0  # deviations of noise
+_LABELS = 4.0  # deviations of noise from which on labels are said to be missing: noise alone says so in fewer than 1 of 30,000 evaluations
 
 if TYPE_CHECKING:
     from prepriv.evaluation.result import PrivateEvaluation  # which imports this
@@ -136,7 +137,7 @@ def _of_which(rows: Measured) -> str:
     """How many rows the figures are about, where some have no declared label beyond what noise explains: of what was released alone."""
     gaps, noise = rows.unlabelled
     label = "number" if rows.plan.domain.target is not None else "class"
-    if gaps - _SURELY * noise <= (1 - _NAMED) * rows.plan.n:
+    if gaps - _LABELS * noise <= (1 - _NAMED) * rows.plan.n:
         return ""
     return f", of which about {max(rows.labelled[0], 0.0):,.0f} have a declared {label} as their label"
 
@@ -144,7 +145,7 @@ def _of_which(rows: Measured) -> str:
 def _fewer(made: PrivateEvaluation) -> str | None:
     """The sentence on labels of far fewer rows than were declared: of what was released alone."""
     plan, (labelled, noise) = made.plan, made.all_rows.labelled
-    if labelled + _SURELY * noise >= _FEWER * plan.n:
+    if labelled + _LABELS * noise >= _FEWER * plan.n:
         return None
     unit, kind = plan.domain.unit, "number" if plan.domain.target is not None else "class"
     asked = (
