@@ -521,8 +521,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         the same number in every row. A score contains its weight times that number, in addition to the bias.
         names: None where every feature is of several columns, as after PCA; `unnamed` says why. Beside other columns such a feature is
         "(several columns)" with a number, and products of PolynomialFeatures have names as a^2 and a*b.
+        "(always 0)" with a number is 0 in every row, as the place of a category that `drop=` left out; it is not printed.
         noise: the standard deviation of the noise of training in each weight, (d,), in the units of `coef_`; None if the
-        learner has no law for it. What scales or a sketch learned has other noise: `learned` names them where weights
+        learner has no law for it, and nan of "(constant)". What scales or a sketch learned has other noise: `learned` names them where weights
         are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by
         one number afterwards. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.

@@ -91,7 +91,7 @@ class Coefficients:
     weights, plus the bias. level: the number that the cell of "(constant)" is in every row. learned: the steps among `after` that learned from private rows, so that another fit has other units.
 
     noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
-    the learner has no law for it (of "(constant)": without what shifts of columns give it). It is the noise of training and that of the released mean, by which a column or category that is never
+    the learner has no law for it; nan of "(constant)", which takes a part of each column whose law is not known. It is the noise of training and that of the released mean, by which a column or category that is never
     there gets a share of the intercept. Such a one has about that much, and in others the records hold against it, so that
     they have less of it as a rule. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
 
@@ -175,7 +175,9 @@ class Coefficients:
         if self.kept == 0.0:
             return "\n".join(lines)
         if CONSTANT in named:
-            levels = ", ".join(f"{w:+.3g}" for w in self.weights[named.index(CONSTANT)].tolist())
+            levels = ", ".join(
+                f"{w:+.3g}{end}" for end, w in zip(ends, self.weights[named.index(CONSTANT)].tolist())
+            )
             cell = (
                 f"a cell of {self.level:g} in every row, whose weight is"
                 if self.scaled
@@ -412,7 +414,7 @@ def coefficients(model: Model) -> Coefficients:
 
     if any(isinstance(m, AddRandomFeatures | Scatter | Encoded) for m in model.maps):
         raise ValueError(
-            "the model does not have one weight per column: its rows have random features, wavelets or those of a network (steps='linear' has none)"
+            "the model does not have one weight per column: its rows have random features, wavelets or those of a network. A fit with steps='linear' has one weight per column"
         )
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
@@ -420,6 +422,8 @@ def coefficients(model: Model) -> Coefficients:
     noise = None if single is None else _folded(kept, len(flat.maps), single)
     folded = _by_column(flat.maps, flat.weights)
     noise = None if noise is None else np.abs(folded.times) * noise
+    if noise is not None and noise.any() and folded.level is not None:
+        noise[-1] = np.nan  # of the constant: what shifts of columns give it has a noise that is not known
     left, weights = folded.maps, folded.weights
     found = Coefficients(
         weights[:-1],
