@@ -453,7 +453,7 @@ class Domain:
     @staticmethod
     def draft(
         table: Any,
-        *,
+        *labels: Any,
         epsilon: float,
         delta: float = 1e-6,
         n: int | None = None,
@@ -475,6 +475,8 @@ class Domain:
         ----------
         table : pandas, polars or Arrow table
             The private rows, label included.
+        *labels : object
+            Not taken: the label is a column of the table. A TypeError says the call.
         epsilon : float
             What the draft costs, positive.
         delta : float, default 1e-6
@@ -523,6 +525,11 @@ class Domain:
         >>> sorted(domain.classes), list(domain.columns)
         (['a', 'b'], ['age'])
         """
+        if labels:
+            raise TypeError(
+                "a draft takes one table, with its label among the columns: Domain.draft(X.assign(y=y), label='y', epsilon=0.5). Other settings "
+                "are given by their names"
+            )
         # a constructor by its name: the top of the package knows who makes it, this room does not
         made: Domain = import_module("prepriv").draft_domain(
             table,

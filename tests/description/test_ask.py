@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -456,3 +457,14 @@ def test_what_a_price_says_of_groups_is_what_groups_of_equal_size_get(adjacency)
         assert expected_half(plan, question)[0] == pytest.approx(answer.error, rel=0.15)
     few = plan_questions(columns, asked[:1], epsilon=0.0001, n=n, adjacency=adjacency)
     assert math.isnan(expected_half(few, few.questions[0])[0])
+
+
+def test_arguments_in_another_order_are_answered_with_the_call():
+    """A finding: they ended in a bare TypeError."""
+    table = pd.DataFrame({"age": np.arange(100.0), "y": ["a", "b"] * 50})
+    domain = prepriv.Domain({"age": prepriv.Numeric(0, 100)}, n=100, classes=["a", "b"])
+    for given in ((domain, table), (domain, table, ["mean(age)"]), (table, ["mean(age)"], domain)):
+        with pytest.raises(ValueError, match=re.escape("ask(table, domain, ['mean(age)']")):
+            prepriv.ask(*given, epsilon=1.0)
+    with pytest.raises(TypeError, match=re.escape("X.assign(y=y), label='y'")):
+        prepriv.Domain.draft(table[["age"]], table["y"], epsilon=1.0)

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import prepriv
@@ -253,3 +254,21 @@ def test_candidates_that_differ_in_weights_are_warned_of_before_the_charge(tmp_p
                 choose({"learner": CHEAP[0], **grid}, X, Y, **options)
         assert not Ledger.open(tmp_path / "L.db").entries()
         choose({"learner": CHEAP, "threshold": 0.3}, X, Y, **options)
+
+
+def test_candidates_that_keep_gaps_apart_are_named_and_the_advice_works():
+    """A finding: "with an imputer in both or in neither" stood where neither had one."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    for missing in ({}, {"missing": "impute"}):
+        domain = prepriv.Domain({"a": prepriv.Numeric(0, 1, **missing)}, target=prepriv.Numeric(0, 1), n=400)
+        table = pd.DataFrame({"a": np.linspace(0, 1, 400)})
+        one = prepriv.private(make_pipeline(StandardScaler(), LinearRegression()), domain)
+        both = [one, prepriv.PrivateRegressor(domain, steps="additive")]
+        if missing:
+            assert prepriv.choose(both, table, table.a, domain, epsilon=4.0) is not None
+        else:
+            with pytest.raises(ValueError, match="stay gaps for candidate 1 alone"):
+                prepriv.choose(both, table, table.a, domain, epsilon=4.0)

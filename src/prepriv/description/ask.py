@@ -115,10 +115,13 @@ class Answers(Mapping[str, Answer]):
         return json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n"
 
 
+_CALL = "ask(table, domain, ['mean(age)'], epsilon=1.0)"
+
+
 def ask(
     table: Any,
     domain: Domain | Mapping[str, Column],
-    questions: Sequence[str | Asked],
+    questions: Sequence[str | Asked] = (),
     *,
     epsilon: float,
     delta: float = 1e-6,
@@ -136,8 +139,8 @@ def ask(
         With the columns that are asked about. Records of a file are read after the charge.
     domain : Domain or mapping of str to column
         What is declared about it. A mapping of columns is enough.
-    questions : sequence of str or Asked
-        Such as "mean(pay)", "crosstab(job, sex)" or "quantile(age, 0.9) by job" (`prepriv.description.asked.Asked`).
+    questions : sequence of str or Asked, default ()
+        Such as "mean(pay)", "crosstab(job, sex)" or "quantile(age, 0.9) by job" (`prepriv.description.asked.Asked`). At least one is needed.
     epsilon : float
         What all answers cost together: positive and finite.
     delta : float, default 1e-6
@@ -176,6 +179,10 @@ def ask(
     >>> abs(float(found["sum(pay)"]) - 297_000) < 20_000, list(found["histogram(sex)"])
     (True, ['f', 'm', 'other', 'missing'])
     """
+    if isinstance(table, Domain):
+        raise ValueError(f"the table comes before the domain here: {_CALL}")
+    if not isinstance(domain, Domain | Mapping) and isinstance(questions, Domain | Mapping):
+        raise ValueError(f"the domain comes before the questions here: {_CALL}")
     if (stream := as_stream(table)) is not None and stream.source is not None:
         whole = domain if isinstance(domain, Domain) else Domain(domain, adjacency=adjacency or "replace-one")
         domain, adjacency = with_source(whole, stream), None

@@ -92,10 +92,10 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
                 f"the targets of candidates {first} and {k} are declared differently ({_target(wanted)} and {_target(other)}), and a choice "
                 "compares errors on one scale. Fit each, and compare them by evaluate on rows that were set aside: each costs its ε"
             )
-        if told := _apart(wanted, other):
+        if told := _apart(wanted, other, first, k):
             raise ValueError(
-                f"candidates {first} and {k} read other columns ({told}), and a choice reads one table: give both pipelines the same "
-                "columns, with an imputer in both or in neither. Where one is not a pipeline, declare the column as Numeric(low, high, "
+                f"candidates {first} and {k} read other columns ({told}), and a choice reads one table. Two pipelines need the same columns, with an "
+                "imputer in both or in neither. Where one is not a pipeline, it has no imputer: declare the column as Numeric(low, high, "
                 'missing="impute") in the domain of both'
             )
     if any(_differ(column, domain.columns.get(name)) for name, column in wanted.columns.items()) or (
@@ -115,13 +115,20 @@ def _target(domain: Domain) -> str:
     return "classes" if domain.target is None else repr(domain.target)
 
 
-def _apart(one: Domain, two: Domain) -> str:
-    """What two domains say differently; "" if nothing."""
+def _apart(one: Domain, two: Domain, first: int, second: int) -> str:
+    """What two domains say differently, which are of the candidates of these numbers; "" if nothing."""
     for name in (*one.columns, *two.columns):
         if (name in one.columns) != (name in two.columns):
             return f"{name!r} is dropped by one of them"
         if one.columns[name] != two.columns[name]:
-            return f"gaps of {name!r} are kept by one of them"
+            kept = [
+                k
+                for k, d in ((first, one), (second, two))
+                if getattr(d.columns[name], "missing", "") == "impute"
+            ]
+            if len(kept) == 1:
+                return f"gaps of {name!r} stay gaps for candidate {kept[0]} alone"
+            return f"{name!r} is declared differently"
     same = replace(one, n=None) == replace(two, n=None) and list(one.columns) == list(two.columns)
     return "" if same else "their domains are not the same"
 
