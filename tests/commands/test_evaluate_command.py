@@ -82,7 +82,7 @@ def test_a_run_is_evaluated_charged_and_written(folder, capsys):
     [
         (["--epsilon", "0"], 2, "epsilon must be a positive number"),
         (["--measure", "f1"], 2, "measures must be some of"),
-        (["--label", "age"], 2, "--label age is not the label of the model"),
+        (["--label", "age"], 2, "or rename the column in the header"),
         (["--out", "e.txt"], 2, "--out must end in .html or .json"),
         (["--rows", "500"], 2, "--rows is given twice"),
     ],

@@ -150,7 +150,9 @@ def _say_same(plan: EvaluationPlan, model: Model) -> None:
 
 def _label(domain: Domain, label: str | None) -> str:
     if label is not None and domain.label is not None and label != domain.label:
-        raise Stop(f"--label {label} is not the label of the model, {domain.label}")
+        raise Stop(
+            f"--label {label} is not the label of the model, {domain.label}: leave --label out, or rename the column in the header line of the test rows"
+        )
     name = label if label is not None else domain.label
     if name is None:
         raise Stop("--label: the model names no label column, so it must be given")

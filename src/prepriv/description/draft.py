@@ -918,10 +918,16 @@ def _bounds(
             low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
         again = part.mu * math.sqrt(AGAIN)
         low, high, aimed = _narrowed(again, (low, high), values, most, f"{name} again", session)
-    if not one_size:
-        return *rounded_outward(low, high), ""
-    low, high = _moved_outward((low, high), coarse, aimed / max(read, 1.0))
-    return *rounded_outward(low, high), _inside_one_size(mu, coarse, aimed, most, read)
+    said = ""
+    if one_size:
+        low, high = _moved_outward((low, high), coarse, aimed / max(read, 1.0))
+        said = _inside_one_size(mu, coarse, aimed, most, read)
+    if high - low <= step:
+        said = f"{_ONE_VALUE}; {said}" if said else f"{_ONE_VALUE}. Declare the bounds if you know them"
+    return *rounded_outward(low, high), said
+
+
+_ONE_VALUE = "its bounds are this narrow because most records seem to have about one value, and every number outside will be cut to them"
 
 
 def _one_size(coarse: tuple[float, float]) -> bool:

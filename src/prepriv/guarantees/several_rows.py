@@ -150,6 +150,9 @@ def rows_of_one(
     return tuple(found)
 
 
+_NO_BOUND = "ε has no useful bound: δ grows with the rows, too"
+
+
 def rows_in_words(found: Sequence[RowsOfOne], delta: float, *, conditions: bool) -> str:
     """Say it in one or two sentences.
 
@@ -175,7 +178,7 @@ def rows_in_words(found: Sequence[RowsOfOne], delta: float, *, conditions: bool)
     if not found:
         return ""
     each = [
-        f"{percent(one.right)[:-1]} times in 100 with {one.rows} rows ({useful(one.epsilon) if one.epsilon < USELESS else 'ε has no useful bound'})"
+        f"{percent(one.right)[:-1]} times in 100 with {one.rows} rows ({useful(one.epsilon) if one.epsilon < USELESS else _NO_BOUND})"
         for one in found
     ]
     rests = " The tables with some of these rows changed have to satisfy the conditions of the claim, too."
