@@ -837,7 +837,10 @@ def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):
     assert "to train on, which coins chose of 50 declared" in shown
     assert "<td>dose</td><td>number</td><td>0 to 1</td>" in shown and "<td>no, yes</td>" in shown
     # the promise, the claim and what reviewers ask; the first and the last stand in the data, too
-    assert (shown.count("this model and its score"), data.count("this model and its score")) == (3, 2)
+    assert (
+        shown.count("this model and the score of its holdout"),
+        data.count("this model and the score of its holdout"),
+    ) == (3, 2)
     assert "only they can say" in text and "Where do the bounds, classes and categories come from?" in text
     assert "prepriv ledger verify LEDGER FILES" in text and "<details><summary>Its proofs" in text
     alone = prepriv.Report.of(model.declared, private=True, model=model)
@@ -852,7 +855,10 @@ def test_counts_that_are_private_are_not_split(tmp_path):
     )
     clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, holdout=0.5, threads=1)
     said = clf.fit(ROWS, LABELS).report_.summary
-    assert "coins chose" not in " ".join(said.predicts) and "sees this model and its score" in said.promise[0]
+    assert (
+        "coins chose" not in " ".join(said.predicts)
+        and "sees this model and the score of its holdout" in said.promise[0]
+    )
 
 
 def without_last_row(place, copy):

@@ -118,3 +118,28 @@ def test_an_edit_inside_a_measurement_is_named(tmp_path, capsys):
     page.write_text(page.read_text().replace("K. Lindqvist", "A. Other"))
     assert run(["report", str(tmp_path / "m"), "--verify", str(page)]) == 1
     assert "measured_in_private.plan.domain.declared_by" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_score_says_whose_rows_it_is_about_as_far_as_declared_numbers_show(tmp_path, capsys):
+    """Whoever ran it was warned that the rows may be those of the training, and the page said nothing."""
+    rows, labels = pd.DataFrame({"dose": np.linspace(0, 1, 50)}), ["no", "yes"] * 25
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=GradientDescent(Logistic(), steps=2), threads=1)
+    model, ledger = clf.fit(rows, labels).model_, tmp_path / "L.db"
+    model.save(tmp_path / "m")
+    Ledger.create(ledger, "people", epsilon=9, delta=1e-3)
+    for n, said in (
+        (50, "The model was trained on 50 declared records, and as many test rows"),
+        (20, UNKNOWN),
+    ):
+        plan = plan_evaluation(model, n=n, epsilon=1.0)
+        found = evaluate(plan, model, rows[:n], labels[:n], ledger=ledger)
+        page = found.save(tmp_path / f"{n}.html", ledger=ledger)
+        first, _ = page.read_text(encoding="utf-8").split("The model that was measured is the one")
+        assert said in first and said in found.to_json()["which_rows"] and said in str(found)
+        run(["ledger", "verify", str(ledger), str(page), str(tmp_path / "m")])
+        assert any(f"{n}.html: ok" in line and said in line for line in capsys.readouterr().out.split("\n"))
+    assert "which_rows" not in prepriv.Report.of(model.declared, private=True, model=model).to_json()
+
+
+UNKNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."

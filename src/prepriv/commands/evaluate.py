@@ -117,6 +117,8 @@ def evaluate(
             with paid_output(out, lambda: json.dumps(made.to_json(), indent=1) + "\n"):
                 made.save(out, ledger=account)
         print_quality(made.quality, weighed=made.weighed)
+        if not as_trained(plan, released):  # otherwise it was said before anything was charged
+            console.print(made.which_rows, soft_wrap=True)
         print_measured(made)
         if out is not None:
             console.print(f"wrote {out}")

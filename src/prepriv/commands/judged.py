@@ -26,6 +26,7 @@ from prepriv.commands.receipts import (
     missing_receipts,
     not_compared_in,
     runs_named,
+    said_of_rows,
     sha256_of,
     unanswered,
 )
@@ -355,7 +356,8 @@ def _scores(
                 judged[name].asked.append(
                     f"where the model is that was measured: row {row.sequence} paid to evaluate {whose_score(row, {})}, and no file given is that model"
                 )
-            if not judged[name].undecided:
+            if not judged[name].undecided:  # its bytes are those that were released
+                judged[name].remarks += [said] if (said := said_of_rows(Path(name))) else []
                 shown.add(uid)
     return shown
 

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
+from prepriv.evaluation.evaluation_page import WHICH_ROWS
 from prepriv.ledger import Entry
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
@@ -314,6 +316,19 @@ def not_compared_in(file: Path) -> list[str]:
 def is_measurement(file: Path) -> bool:
     """Whether it is the page of `prepriv evaluate`, which carries no data."""
     return _begins(file, (_MEASURED,))
+
+
+_ROWS = re.compile(rf'<p class="{WHICH_ROWS}">([^<]*)</p>')
+
+
+def said_of_rows(file: Path) -> str:
+    """What a score, .html or .json, says about whose rows were measured; "" where it says nothing."""
+    if file.suffix.lower() not in _PAGES:
+        data = _data(file)
+        said = data.get("which_rows", "") if isinstance(data, Mapping) else ""
+        return said if isinstance(said, str) else ""
+    found = _ROWS.search(file.read_text(encoding="utf-8", errors="replace"))
+    return unescape(found[1]) if found else ""
 
 
 _LONGEST_ANSWERS = 2**20  # bytes: a hostile file costs no more memory than that allows

@@ -14,7 +14,7 @@ from prepriv._version import own_version
 from prepriv.commands.exits import FOUND, Stop, reason
 from prepriv.commands.receipts import is_measurement
 from prepriv.domain import Domain
-from prepriv.evaluation.evaluation_plan import EvaluationPlan
+from prepriv.evaluation.evaluation_plan import EvaluationPlan, which_rows
 from prepriv.evaluation.figures import TABLES
 from prepriv.evaluation.found_hashes import CANARIES, SCORE
 from prepriv.evaluation.result import PrivateEvaluation
@@ -233,7 +233,14 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         if "with_training" in said and model.part is not None:
             whole = beside([model.part, stated.guarantee])
         counts = {name: np.array(said["counts"][name], dtype=float) for name in stated.releases}
-        made = PrivateEvaluation(stated, counts, model.private, said.get("ledger"), whole)
+        made = PrivateEvaluation(
+            stated,
+            counts,
+            model.private,
+            said.get("ledger"),
+            whole,
+            which_rows=which_rows(stated, model),
+        )
         wrong = _places_apart(made.to_json(), said)
         if wrong:  # its plan is hashed whole: what of it was edited shows beside the model's
             theirs = {**plan["domain"], "n": model.domain.n}

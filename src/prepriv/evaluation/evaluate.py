@@ -21,6 +21,7 @@ from prepriv.evaluation.evaluation_plan import (
     as_trained,
     model_hash,
     plan_evaluation,
+    which_rows,
 )
 from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.figures import mean_place
@@ -66,6 +67,7 @@ def evaluate(
     if plan.class_weight:
         model = replace(model, plan={**model.plan, "class_weight": plan.class_weight})
     check_released(model.maps, model.domain)
+    rows_of = which_rows(plan, model)
     table = (
         rows
         if isinstance(rows, PrivateTable)
@@ -74,7 +76,9 @@ def evaluate(
     paid = admit(plan, table, ledger=ledger, session=session, counted=counted, reached=reached)
     counts = release(plan, row_entries(plan, model, *paid.rows), paid.session)
     weighed = model.class_weight is not None
-    return PrivateEvaluation(plan, counts, paid.session.private, paid.receipt, weighed=weighed)
+    return PrivateEvaluation(
+        plan, counts, paid.session.private, paid.receipt, weighed=weighed, which_rows=rows_of
+    )
 
 
 def measure_model(

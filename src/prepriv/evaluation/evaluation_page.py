@@ -12,6 +12,8 @@ from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
 from prepriv.release.advice import to_do
 from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
 
+WHICH_ROWS = "which-rows"
+"""The class of the paragraph that says whose rows were measured."""
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
 _BAND = 1.96  # standard deviations: what noise stays within 95 times in 100
 _DIAGONAL = stroke(60, 280, 380, 20, GREY, dash=True)
@@ -137,8 +139,11 @@ def _whose(of: PrivateEvaluation) -> str:
 def quality_in_html(of: PrivateEvaluation) -> str:
     """How good the model is, for whom it fails and what to do about it, in plain sentences."""
     found = of.quality
-    parts = (found.good(), found.fails(), to_do(found, weighed=of.weighed, weak=False))
-    return "".join(f"<p>{coded(' '.join(said))}</p>" for said in parts)
+    good, *rest = (found.good(), found.fails(), to_do(found, weighed=of.weighed, weak=False))
+    rows = f'<p class="{WHICH_ROWS}">{escape(of.which_rows)}</p>' if of.which_rows else ""
+    return f"<p>{coded(' '.join(good))}</p>{rows}" + "".join(
+        f"<p>{coded(' '.join(said))}</p>" for said in rest
+    )
 
 
 def thresholds_in_html(of: PrivateEvaluation) -> str:

@@ -291,6 +291,17 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
     )
 
 
+_NOT_KNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."
+
+
+def which_rows(plan: EvaluationPlan, model: Model) -> str:
+    """One or more sentences about whose rows a score of a released model is measured on, as far as declared numbers show; "" of a model that is trained first."""
+    if plan.model is None:
+        return ""
+    said = as_trained(plan, model)
+    return f"{said[0].upper()}{said[1:]}." if said else _NOT_KNOWN
+
+
 _AS_GROUPS = (
     'If few different numbers stand in it, such as 0 and 1, declare it in the schema as {type: categorical, categories: ["0", "1"]} (in Python '
     'Categorical(["0", "1"])), before a model is trained. Otherwise add a column of bands to the table, which the model does not read, and declare its groups'

@@ -38,7 +38,7 @@ class PrivateEvaluation:
     counts: of each release of the plan: "confusion" (true, predicted), "scores" (bin, hit), "residuals" (bin,), of any other (3,), as `Measured`;
     of a plan with groups those of each of them, (groups, ...). private: whether the noise protects. receipt: of the charge in a ledger, if there is one. whole: of training and
     this together, where coins set the test rows aside (holdout.py). weighed: whether the model weighs classes, which decides what is
-    advised where it is printed.
+    advised where it is printed. which_rows: what is known about whose test rows these are, in sentences; "" of those that coins set aside.
     """
 
     plan: EvaluationPlan
@@ -47,6 +47,7 @@ class PrivateEvaluation:
     receipt: Mapping[str, Any] | None = None
     whole: Guarantee | None = None
     weighed: bool = False
+    which_rows: str = ""
 
     @property
     def guarantee_(self) -> Guarantee | None:
@@ -190,7 +191,7 @@ class PrivateEvaluation:
             *found.fails(),
             *to_do(found, weighed=self.weighed, weak=False),
         )  # as the command
-        lines = [*said, self.claim, *self.notes]
+        lines = [*said, *([self.which_rows] if self.which_rows else []), self.claim, *self.notes]
         lines += [str(figure) for figure in self.figures.values()]
         for group in self.groups.values():
             told = group.figures.values() if group.answered else [group.share, TOO_FEW]
@@ -209,6 +210,8 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
+        if self.which_rows:
+            out["which_rows"] = self.which_rows
         if self.thresholds:
             out["thresholds"] = [threshold.to_json() for threshold in self.thresholds]
         if self.plan.by is not None:

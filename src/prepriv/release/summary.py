@@ -210,7 +210,9 @@ def _promised(report: Report, several: tuple[RowsOfOne, ...]) -> tuple[str, ...]
 def seen_with(report: Report) -> str:
     """What an attacker sees of all that the claim of a report covers."""
     scored = report.measured is not None and report.measured.whole is not None
-    more = (["its score"] if scored else []) + (["its draft"] if report.plan.domain.drafts else [])
+    more = (["the score of its holdout"] if scored else []) + (
+        ["its draft"] if report.plan.domain.drafts else []
+    )
     return " and ".join([", ".join(["this model", *more[:-1]]), *more[-1:]])
 
 

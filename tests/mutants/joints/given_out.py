@@ -11,6 +11,14 @@ CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "the page of a score is silent where the rows may be those of the training",
+        "a score on the rows of the training that reads like a test",
+        "evaluation/evaluation_plan.py",
+        "    said = as_trained(plan, model)\n    return",
+        '    said = ""\n    return',
+        ("tests/commands/test_verify_lines.py", "-k", "whose_rows"),
+    ),
+    Mutant(
         "the number of a model and its later scores leaves the scores out",
         "a later score was presented as covered by the promise of the page",
         "commands/scores.py",
