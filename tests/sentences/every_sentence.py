@@ -711,7 +711,10 @@ def _about_intervals(known: Known, said: dict[str, Any]) -> bool:
     return known.error_bound is None or _cut(known, said)
 
 
-@says("WARNING: the model was trained on [[n]] declared records, and [[m]] test rows are declared. [[any]]")
+@says(
+    "WARNING: the model was trained on [[n]] declared records, and [[m]] test rows are declared. [[any]]",
+    "The model was trained on [[n]] declared records, and [[m]] test rows are declared. [[any]]",
+)
 def _as_many(known: Known, said: dict[str, Any]) -> bool:
     return read(said["m"]) == known.declared >= read(said["n"]) == known.seen["trained on"]
 
@@ -757,6 +760,7 @@ def _few_rows(known: Known, said: dict[str, Any]) -> bool:
 
 
 ABOUT_NO_ROW = (
+    "Which records these are is not known to prepriv: if the model was trained on them, the score is too good.",
     "Classes are weighed, which can cost accuracy: [[any]]",
     "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small.",
     "Before predictions are added up, measure how far they are off on average [[any]]",

@@ -240,7 +240,7 @@ def test_what_python_says(name, capsys):
     chances = model.predict_proba(rows[400:]) if case.classes else None
     known = Known(case, case.table[400:], model.predict(rows[400:]), chances, scored.plan.error_bound)
     known.seen["noise"] = {(None, f.name): f.noise or 0.0 for f in scored.figures.values()}
-    known.seen["measures"] = [*scored.plan.measures]
+    known.seen["measures"], known.seen["trained on"] = [*scored.plan.measures], 400
     if not case.classes:  # which a sentence before the figures is about
         r2 = scored["R2"]
         known.seen["R2", None] = {"low": repr(r2.low), "high": repr(r2.high)}
