@@ -297,7 +297,8 @@ def test_a_draft_that_was_taken_out_of_its_schema_is_found_by_what_it_drafted(co
     for line in (SCHEMA, FOLDER):
         code, out = printed(capsys, line)
         assert (
-            code == 5 and "S.yaml: bounds and classes are exactly those of the schema draft of row 1" in out
+            code == 5
+            and "S.yaml: WRONG: bounds and classes are exactly those of the schema draft of row 1" in out
         )
     schema["columns"]["a"]["high"] = 7.0  # and a bound with it
     Path("S.yaml").write_text(yaml.safe_dump(schema))
@@ -399,7 +400,7 @@ def test_all_that_was_found_is_printed_and_the_worst_ends_the_command(copy, caps
     capsys.readouterr()
     hidden = "from the schema draft of row 1, which the model does not claim"
     code, out = printed(capsys, ["ledger", "verify", "L.db", "e"])
-    assert code == 5 and "e/report.html: it is not the page" in out and hidden in out
+    assert code == 5 and "e/report.html: WRONG: it is not the page" in out and hidden in out
     code, out = printed(capsys, ["report", "e", "--verify", "e/report.html", "--ledger", "L.db"])
     assert code == 1 and "differs: line" in out and hidden in out and "charged: the ledger" in out
     assert "verified:" not in out

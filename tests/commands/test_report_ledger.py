@@ -501,7 +501,7 @@ def test_files_that_were_given_out_show_what_a_copy_of_the_ledger_lacks(paid, tm
     said = capsys.readouterr().out
     assert said.count("ok") == 3 and "answers.json: NOT DECIDED, charge 5; what it states was not" in said
     assert run(["ledger", "verify", str(older), *files]) == 5
-    assert "answers.json: its charge 5 is not in this ledger" in capsys.readouterr().out
+    assert "answers.json: WRONG: its charge 5 is not in this ledger" in capsys.readouterr().out
     assert run(["ledger", "verify", str(older), *files, "--json"]) == 5
     found = json.loads(capsys.readouterr().out)
     assert [len(problems) for problems in found["files"].values()] == [0, 0, 1]
@@ -590,7 +590,7 @@ def test_a_named_file_is_judged_as_in_a_folder(measured, tmp_path, capsys):
     assert every[0].endswith("0.csv")
     assert run(["ledger", "verify", *every]) == 5
     said = capsys.readouterr().out
-    assert "page.html: it is not the page that" in said and "not a database" not in said
+    assert "page.html: WRONG: it is not the page that" in said and "not a database" not in said
     assert f"{given / 'L.db'}: ok" in said and said.count("L.db-wal: ") == 1
     for name in (*others, "p.csv"):
         assert f"{given / name}: NOT DECIDED, not compared: " in said
@@ -608,7 +608,7 @@ def test_a_named_file_is_judged_as_in_a_folder(measured, tmp_path, capsys):
             assert f"{damaged}: " in said and "no file was judged" in said
     for line in ([given / "0.csv"], [given / "page.html", given / "0.csv", given / "x.md"]):
         assert run(["ledger", "verify", *map(str, line)]) == 5  # nothing else can be the ledger
-        assert "0.csv: file is not a database" in capsys.readouterr().out
+        assert "0.csv: WRONG: file is not a database" in capsys.readouterr().out
 
 
 def test_a_file_may_be_named_twice_or_beside_its_folder(measured, tmp_path, capsys, monkeypatch):
@@ -1140,6 +1140,11 @@ def test_a_page_a_score_or_a_schema_that_lies_beside_another_model_is_asked_abou
         assert f"{good / name}: ok" not in out
         asked = next(line for line in out.split("\n") if "swapped" in line and f"{good / name}" in line)
         assert f"{what} of {of[bad]} and lies beside {of[good]}" in asked
+    assert "whose schema has other columns, bounds or categories (`age`, `dose`)" in out
+    assert run(["ledger", "verify", str(tmp_path)]) == 2  # without a ledger, which lies in that folder
+    assert f"name a ledger before the files: nothing else says which charges there are. {ledger} lies" in (
+        capsys.readouterr().err
+    )
     assert f"whose own page is {bad / 'report.html'} and {bad / 'report.json'}" in out
     assert json.loads(judged("--json")[1])["models"][str(good / "report.html")] == of[bad]
     digits = hashlib.sha256(Path(of[bad]).read_bytes()).hexdigest()[:12]

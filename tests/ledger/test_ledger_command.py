@@ -161,7 +161,7 @@ def test_where_a_ledger_cannot_be_is_said_in_full(tmp_path, run, monkeypatch):
     assert shown.exit_code == 4 and "is a folder; a ledger is a file" in shown.output
     shown = run("show", "bank.csv")
     assert shown.exit_code == 5 and shown.output == "prepriv: bank.csv: file is not a database\n"
-    assert run("verify", "bank.csv").output == "bank.csv: file is not a database\n"
+    assert run("verify", "bank.csv").output == "bank.csv: WRONG: file is not a database\n"
     assert [p.name for p in tmp_path.iterdir()] == ["bank.csv"]
 
 

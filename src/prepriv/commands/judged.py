@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prepriv._text import printable
 from prepriv.commands.beside import hashes_of, models_beside
 from prepriv.commands.charged import (
     Tables,
@@ -45,6 +46,7 @@ _WORDS = (
     "`prepriv report MODEL --verify {name} --ledger LEDGER`"
 )
 
+_MOST_NAMED = 5  # columns
 _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
 
 
@@ -236,7 +238,7 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
 def _apart(a: Domain, b: Domain) -> list[str]:
     """In what two domains differ, their number of records apart, which a run can declare by itself."""
     declared = {
-        "columns, bounds or categories": (a.columns, b.columns),
+        f"columns, bounds or categories{_columns_apart(a, b)}": (a.columns, b.columns),
         "classes": (sorted(map(str, a.classes)), sorted(map(str, b.classes))),
         "bounds of the target": (a.target, b.target),
         "label": (a.label, a.label if b.label is None else b.label),  # a model of Python need not name it
@@ -245,6 +247,14 @@ def _apart(a: Domain, b: Domain) -> list[str]:
         "`declared_by:`": (a.declared_by, b.declared_by),
     }
     return [name for name, (one, other) in declared.items() if one != other]
+
+
+def _columns_apart(a: Domain, b: Domain) -> str:
+    """Which columns two domains declare otherwise, the first of them by name."""
+    names = [name for name in {**a.columns, **b.columns} if a.columns.get(name) != b.columns.get(name)]
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    listed = ", ".join(f"`{printable(str(name))}`" for name in names[:_MOST_NAMED])
+    return f" ({listed}{more})" if names else " (their order)"
 
 
 def _beside(page: Path, sha256: str) -> Path | None:

@@ -276,12 +276,20 @@ def verify(
     show that, so give everything that was released together with the ledger.
     "ok" stands on files that were compared whole; every other file, named or in a folder, is listed. A page is compared, word for word, with its model, if that is given or lies beside it.
     """
-    from prepriv.commands.receipts import collected, ledgers_among
+    from prepriv.commands.receipts import collected, ledgers_among, ledgers_inside
 
     with _exit_codes():
         ledgers = ledgers_among(paths)
         if not ledgers:
-            raise ValueError("name a ledger before the files: nothing else says which charges there are")
+            inside = ledgers_inside(paths)
+            lies = (
+                f". {', '.join(inside)} lie{'s' if len(inside) == 1 else ''} there: is it the one?"
+                if inside
+                else ""
+            )
+            raise ValueError(
+                f"name a ledger before the files: nothing else says which charges there are{lies}"
+            )
         all_given = collected([path for path in paths if path not in ledgers], ledgers)
         given = all_given.given
         if receipt and len(ledgers) > 1:
@@ -311,7 +319,9 @@ def verify(
             print_json(told | {key: part for key, part in more.items() if part})
         for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
-                say(f"{name}: {problem}", err=as_json)  # a finding is evidence: it goes where "ok" goes
+                say(
+                    f"{name}: WRONG: {problem}", err=as_json
+                )  # a finding is evidence: it goes where "ok" goes
         if len(files) < len(given) + len(by_hand):
             say("no file was judged: a ledger that is not sound may hold any charge", err=as_json)
         if not as_json:

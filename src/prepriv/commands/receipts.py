@@ -79,6 +79,13 @@ def ledgers_among(places: Sequence[str]) -> list[str]:
     return found or [place for place in places if not _was_given_out(Path(place))][:1]
 
 
+def ledgers_inside(places: Sequence[str]) -> list[str]:
+    """Files in these folders that may be ledgers, the first of them."""
+    files = (file for place in places if Path(place).is_dir() for file in files_of(Path(place)))
+    named = (str(one) for one in files if one.suffix.lower() in _LEDGERS)
+    return [name for name in named if _is_ledger(name)][:_MOST_BESIDE]
+
+
 def ledgers_of(place: str) -> list[str]:
     """The first files beside a ledger that may be ledgers, too: databases with an ending that a ledger often has."""
     here = Path(place)
