@@ -472,7 +472,8 @@ def test_what_the_numbers_do_not_see_stands_beside_nothing_to_change(drafted):
     told_of = list(to_do(found, weighed=False, weak=False))
     assert any("Nothing in these numbers" in t for t in told_of), told_of
     said = told_of[-1]
-    assert "outside the bounds 0 to 2,000 counts as the nearest" in said.replace("2000", "2,000")
-    assert "an error above 500 counts as 500" in said and ("private draft" in said) == drafted
+    assert "targets outside the bounds, and errors above 500" in said and ("private draft" in said) == drafted
+    good = " ".join(found.good()).replace("2000", "2,000")
+    assert "A target outside 0 to 2,000 counts as the nearer bound in these numbers." in good
     whole = dataclasses.replace(found, error_bound=None, drafted=False).unseen
-    assert "counts as the nearest bound. If you know" in whole
+    assert "targets outside the bounds. If you know" in whole

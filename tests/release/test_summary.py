@@ -564,3 +564,13 @@ def test_a_class_that_is_missed_everywhere_is_not_said_group_by_group_and_groups
     assert "Groups add noise to this comparison" in said
     one = replace(found, group_recalls=(("invalid", (shares[0], Share("M", 0.8, 0.7, 0.9))),))
     assert 'records of "F" (`sex`): it misses most there' in " ".join(to_do(one, weighed=False, weak=False))
+
+
+def test_a_group_that_is_not_shown_to_differ_is_not_named_alone():
+    """One sex was named in one run, and the other in the next: the width of an interval decided."""
+    shares = (Share("0", 0.37, 0.345, 0.39), Share("1", 0.36, 0.33, 0.39))
+    recalls = tuple(Share(c, 0.5, 0.4, 0.6) for c in ("a", "b", "c"))
+    found = Quality("", Share("right", 0.8, 0.7, 0.9), recalls=recalls, by="female", group_balanced=shares)
+    assert "can be chance" in " ".join(to_do(found, weighed=False, weak=False))
+    far = replace(found, group_balanced=(Share("0", 0.8, 0.7, 0.9), shares[1]))
+    assert "can be chance" not in " ".join(to_do(far, weighed=False, weak=False))

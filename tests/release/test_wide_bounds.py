@@ -44,7 +44,7 @@ def test_the_average_row_is_meant_and_not_a_row_of_zeros(kind, slope, start, war
     said = told(made, pd.DataFrame({"age": AGE}), y)
     assert bool(said) == bool(warned)
     for one in said:
-        assert f"near the {warned} bound" in one and "targets beyond a bound are cut" in one
+        assert f"near the {warned} bound" in one and "Targets beyond that bound are cut" in one
     assert score_of_average(made.model_) == pytest.approx(y.mean() / 100 - 1, abs=0.05)
 
 

@@ -631,13 +631,17 @@ def _one_number(known: Known, said: dict[str, Any]) -> bool:
 # ------------------------------------------------------------------------------------------ other lines
 
 
+@says("A target outside [[low]] to [[high]] counts as the nearer bound in these numbers.")
+def _ends(known: Known, said: dict[str, Any]) -> bool:
+    return (read(said["low"]), read(said["high"])) == known.case.ends
+
+
 @says(
-    "These numbers do not see what is cut: a number outside the bounds [[low]] to [[high]] counts as the nearest bound. If you know that numbers lie outside, declare wider bounds.",
-    "These numbers do not see what is cut: a number outside the bounds [[low]] to [[high]] counts as the nearest bound, and an error above [[v]] counts as [[number]] (`--measure residuals` counts the errors near it and above). If you know that numbers lie outside, declare wider bounds.",
+    "These numbers do not see what is cut: targets outside the bounds. If you know that there are such targets, declare wider bounds.",
+    "These numbers do not see what is cut: targets outside the bounds, and errors above [[v]] (`--measure residuals` counts the errors near it and above). If you know that there are such targets, declare wider bounds.",
 )
 def _unseen(known: Known, said: dict[str, Any]) -> bool:
-    ends = (read(said["low"]), read(said["high"])) == known.case.ends
-    return ends and ("v" not in said or agrees(known.error_bound, said["v"], None, None))
+    return "v" not in said or agrees(known.error_bound, said["v"], None, None)
 
 
 @says("Nothing in these numbers asks for a change. Measure the groups that it will be used for.")
@@ -765,6 +769,7 @@ ABOUT_NO_ROW = (
     "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small.",
     "Before predictions are added up, measure how far they are off on average [[any]]",
     "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more.",
+    "That the other groups are shown to do better can be chance: a difference between groups is shown only where its own line says so.",
     "Training limits the pull of records far from their prediction.[[any]]",
     "WARNING: the holdout: [[any]]",  # tests/commands/test_said_before_the_charge.py
     "What all records say need not lie between what the groups say: [[any]]",

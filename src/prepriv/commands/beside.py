@@ -14,7 +14,6 @@ from prepriv.commands.scores import DIGITS, model_of, not_covered
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.ledger import Entry, Header
 from prepriv.release.model import Model, artifact_file
-from prepriv.release.page import data_of
 
 _PAGES = (".html", ".htm", ".json")
 _MOST = 20  # files that are looked at
@@ -104,6 +103,8 @@ def _named_in(file: Path) -> str:
     try:
         if file.stat().st_size > _LARGEST:
             return ""
+        from prepriv.release.page import data_of  # pages need templates
+
         return named_model(data_of(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError):
         return ""

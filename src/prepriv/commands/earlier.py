@@ -114,9 +114,9 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
         total = f"they cost {epsilon_at(math.inf if whole is None else whole.epsilon(delta), delta)}"
         if whole is not None and whole.conditions:
             total += f", if {' and '.join(whole.conditions)}"
+        whose = f". {_of_largest_delta(found, own, delta, n)}" if delta > own else ""
     except ValueError:  # delta is too small for what is composed, or neighbours are not the same for all
-        total = "they cost the sum of what each claims"
-    whose = f". {_of_largest_delta(found, own, delta, n)}" if delta > own else ""
+        total, whose = "they cost the sum of what each claims", ""
     say(
         f"{_told(out, domain, found)} used the same people, together {total}{whose}. Other measurements and descriptions are not included. "
         "Give --ledger, and one cap holds for all of them",

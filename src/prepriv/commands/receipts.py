@@ -16,11 +16,10 @@ from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
-from prepriv.evaluation.evaluation_page import WHICH_ROWS
+from prepriv.evaluation.evaluation_plan import WHICH_ROWS
 from prepriv.ledger import Entry
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
-from prepriv.release.page import data_of
 from prepriv.runs.booked import schema_files
 from prepriv.schemas.declared_file import parse_yaml, unread_lines
 from prepriv.schemas.schema import load_schema
@@ -531,6 +530,8 @@ def _data(file: Path) -> Any:
     if file.suffix.lower() in _SCHEMAS:
         return parse_yaml(text, file)
     try:
+        from prepriv.release.page import data_of  # pages need templates
+
         return data_of(text)
     except (ValueError, RecursionError):
         raise Stop(f"{file} is neither a page nor JSON that prepriv wrote") from None

@@ -40,7 +40,7 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
                 "reg.evaluate(X, y, measures=..., error_bound=...) on other rows, or ask for a smaller level"
             )
         raise ValueError(
-            f"too few rows were measured, beside the noise, for an interval of level {level:g}: evaluate with more rows, a larger epsilon, a smaller error_bound (its bars are then finer) or ask for a smaller level"
+            f"too few rows were measured, beside the noise, for an interval of level {level:g}: evaluate with more rows, a larger epsilon or a larger error_bound=, or ask for a smaller level"
         )
     return low, high
 

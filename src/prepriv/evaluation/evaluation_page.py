@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from prepriv._text import printable
+from prepriv.evaluation.evaluation_plan import WHICH_ROWS
 from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
@@ -12,8 +13,6 @@ from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
 from prepriv.release.advice import to_do
 from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
 
-WHICH_ROWS = "which-rows"
-"""The class of the paragraph that says whose rows were measured."""
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
 _BAND = 1.96  # standard deviations: what noise stays within 95 times in 100
 _DIAGONAL = stroke(60, 280, 380, 20, GREY, dash=True)

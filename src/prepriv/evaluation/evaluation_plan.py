@@ -294,6 +294,10 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
 _NOT_KNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."
 
 
+WHICH_ROWS = "which-rows"
+"""The class of the paragraph of a page that says it."""
+
+
 def which_rows(plan: EvaluationPlan, model: Model) -> str:
     """One or more sentences about whose rows a score of a released model is measured on, as far as declared numbers show; "" of a model that is trained first."""
     if plan.model is None:

@@ -13,7 +13,6 @@ import numpy as np
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.guarantees.printed import exact
-from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.release.quality import Quality, Share, in_quotes, option_of
 
 if TYPE_CHECKING:
@@ -70,10 +69,11 @@ def wide_bounds_in_words(model: Model) -> str:
     if score is None or abs(abs(score) - 1.0) / 2.0 > _NEAR:  # far beyond a bound it is noise
         return ""
     share = (np.clip([score], -1.0, 1.0) + 1.0) / 2.0
+    near, other = ("lower", "upper") if score < 0 else ("upper", "lower")
     return (
-        f"The model says about {float(target.numbers(share)[0]):.3g} for an average row, and the declared bounds of the target are "
-        f"{target.low:g} and {target.high:g}. The noise of training grows with their distance. If you know that hardly any target comes near "
-        f"the {'upper' if score < 0 else 'lower'} bound, declare one that is nearer. Otherwise leave it: targets beyond a bound are cut, and a few large errors can cost more than the noise."
+        f"The model says about {float(target.numbers(share)[0]):.3g} for an average row, next to the {near} bound of the target, {target.low:g} to {target.high:g}. "
+        f"Targets beyond that bound are cut there: `prepriv validate` (`prepriv.validate`) tells the curator whether there are any. If you know that hardly any target comes near the {other} "
+        "bound, declare one that is nearer, because the noise of training grows with their distance. Otherwise leave it: a few large errors can cost more than the noise."
     )
 
 
@@ -83,9 +83,7 @@ def sums_in_words(plan: Plan) -> str:
         return ""
     if plan.domain.target.log:
         return "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small."
-    if not (
-        isinstance(plan.learner, GradientDescent) and plan.private and math.isfinite(plan.learner.clip_norm)
-    ):
+    if not (plan.private and math.isfinite(getattr(plan.learner, "clip_norm", math.inf))):
         return ""
     return (
         "Before predictions are added up, measure how far they are off on average (the measure `residuals`). Training limits the pull of records "
@@ -218,6 +216,9 @@ def to_do(
         yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
     if guessed := found.guessed_in_groups:
         yield f"Do not use it for records of {_named(guessed)} (`{found.by}`) before a measurement shows that it does better than guessing there."
+        others = [s for s in found.group_balanced if s.value is not None and s not in guessed]
+        if others and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in others):
+            yield "That the other groups are shown to do better can be chance: a difference between groups is shown only where its own line says so."
     everywhere = {share.name for share in found.rarely_found} if len(found.rarely_found) <= _MOST else set()
     for name, groups in _by_class(found.missed_in_groups):
         told = [

@@ -387,6 +387,9 @@ class Quality:
             yield "Errors of the mean are cut alike."
         if self.residual is not None:
             yield self._on_average(*self.residual)
+        if self.target_ends is not None:
+            low, high = (measured_alone(end, 4) for end in self.target_ends)
+            yield f"A target outside {low} to {high} counts as the nearer bound in these numbers."
 
     def _on_average(self, value: float, low: float, high: float) -> str:
         """Whether predictions are too low or too high in the mean."""
@@ -409,10 +412,9 @@ class Quality:
         """What numbers about a numeric target cannot show: a sentence; nothing of classes."""
         if self.target_ends is None:
             return ""
-        low, high = (measured_alone(end, 4) for end in self.target_ends)
         most = "" if self.error_bound is None else measured_alone(self.error_bound, 4)
         cut = (
-            f", and an error above {most} counts as {most} (`--measure residuals` counts the errors near it and above)"
+            f", and errors above {most} (`--measure residuals` counts the errors near it and above)"
             if most
             else ""
         )
@@ -421,10 +423,7 @@ class Quality:
             if self.drafted
             else ""
         )
-        return (
-            f"These numbers do not see what is cut: a number outside the bounds {low} to {high} counts as the nearest bound{cut}.{drafted} If you know that numbers "
-            "lie outside, declare wider bounds."
-        )
+        return f"These numbers do not see what is cut: targets outside the bounds{cut}.{drafted} If you know that there are such targets, declare wider bounds."
 
     def good(self) -> Iterator[str]:
         """How good it is, beside what needs no model: sentences."""

@@ -5,7 +5,46 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_IDS = frozenset(["id", "ids", "uid", "uuid", "guid", "pid", "ssn", "mrn", "nhs", "iban", "imei"])
+_IDS = frozenset(
+    [
+        "id",
+        "ids",
+        "uid",
+        "uuid",
+        "guid",
+        "pid",
+        "ssn",
+        "mrn",
+        "nhs",
+        "iban",
+        "imei",
+        "idcode",
+        "idno",
+        "idnr",
+        "idnum",
+        "idnumber",
+    ]
+)
+_STEMS = frozenset(
+    [
+        "acct",
+        "case",
+        "cust",
+        "emp",
+        "family",
+        "fam",
+        "hh",
+        "ind",
+        "indiv",
+        "part",
+        "pat",
+        "pers",
+        "resp",
+        "stud",
+        "subj",
+    ]
+)
+"""Before `id` in one word: `caseid`, `hhid`, `personid`; `paid` and `covid` are others."""
 _WHO = frozenset(
     [
         "patient",
@@ -17,6 +56,7 @@ _WHO = frozenset(
         "subject",
         "participant",
         "respondent",
+        "worker",
         "employee",
         "student",
         "pupil",
@@ -43,14 +83,14 @@ def may_say_whose(names: Iterable[str]) -> list[str]:
 
     A kind of person or thing counts only without another noun after it: `customer` and `customer_no`, not `customer_segment`.
 
-    >>> may_say_whose(["age", "patient_id", "userName", "ID", "width", "paid", "patient_class"])
-    ['patient_id', 'userName', 'ID']
+    >>> may_say_whose(["age", "patient_id", "userName", "ID", "width", "paid", "patient_class", "idcode", "hhid", "covid"])
+    ['patient_id', 'userName', 'ID', 'idcode', 'hhid']
     """
     return [name for name in names if _says_whose([part.lower() for part in _PART.findall(name)])]
 
 
 def _says_whose(parts: list[str]) -> bool:
-    if _IDS & set(parts):
+    if _IDS & set(parts) or any(part.endswith("id") and part[:-2] in _WHO | _STEMS for part in parts):
         return True
     after = [*parts[1:], "no"]
     return any(a in _WHO and (b in _NAMED or b.isdigit()) for a, b in zip(parts, after, strict=True))
