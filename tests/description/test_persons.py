@@ -110,6 +110,12 @@ def test_names_alone_say_whose_row_it_may_be():
     assert may_say_whose(["patient_id", "Customer No", "e-mail", "paid", "identity", "rapid", "x"]) == [
         "patient_id", "Customer No", "e-mail",
     ]  # fmt: skip
+    assert may_say_whose(["idcode", "caseid", "hhid", "personid", "covid", "paid", "valid", "grid"]) == [
+        "idcode",
+        "caseid",
+        "hhid",
+        "personid",
+    ]
     assert may_say_whose(["patient", "device2", "user_hash", "account number"]) == [
         "patient", "device2", "user_hash", "account number",
     ]  # fmt: skip
