@@ -534,7 +534,7 @@ def test_whether_sums_of_predictions_can_be_too_small_is_said():
         return sums_in_words(make_plan(domain, [], learner, epsilon=1.0, delta=1e-5))
 
     count, clipped = Numeric(0, 30), GradientDescent(SquaredError(), clip_norm=0.25)
-    assert "the measure `residuals`" in said(count, clipped)
+    assert "the measure `residuals`, with an error bound of 30," in said(count, clipped)
     assert "about medians" in said(Numeric(0, 30, log=True), clipped)
     assert said(count, SufficientStatistics()) == ""
     found = Quality("100 rows", of_number=True, residual=(1.0, 0.66, 1.38), error_bound=7.5)

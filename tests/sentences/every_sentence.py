@@ -503,7 +503,10 @@ def _off_on_average(known: Known, said: dict[str, Any]) -> bool:
     return of_rows and figure_agrees(known, said, "mean absolute error", None, 1)
 
 
-@says("Predictions are not shown to be too low or too high on average.")
+@says(
+    "Predictions are not shown to be too low or too high on average.",
+    "Cut errors do not show predictions to be too low or too high on average, where [[bound]]. Whole errors can: measure them with an error bound of [[number]] before predictions are added up.",
+)
 def _level(known: Known, said: dict[str, Any]) -> bool:
     found = [f for f in known.seen["figures"] if f["name"] == "mean residual"]
     return all(f["low"] <= 0 <= f["high"] for f in found)

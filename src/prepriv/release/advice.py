@@ -86,7 +86,8 @@ def sums_in_words(plan: Plan) -> str:
     if not (plan.private and math.isfinite(getattr(plan.learner, "clip_norm", math.inf))):
         return ""
     return (
-        "Before predictions are added up, measure how far they are off on average (the measure `residuals`). Training limits the pull of records "
+        f"Before predictions are added up, measure how far they are off on average: the measure `residuals`, with an error bound of {plan.domain.target.high - plan.domain.target.low:.6g}, "
+        "which cuts no error. Training limits the pull of records "
         "far from their prediction. So sums of predictions can be off, and those of a skewed target, such as a count or an amount of money, are as a rule too small."
     )
 

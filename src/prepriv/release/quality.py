@@ -393,6 +393,12 @@ class Quality:
 
     def _on_average(self, value: float, low: float, high: float) -> str:
         """Whether predictions are too low or too high in the mean."""
+        if low <= 0.0 <= high and self.error_bound is not None and self.target_ends is not None:
+            whole = measured_alone(self.target_ends[1] - self.target_ends[0], 4)
+            return (
+                f"Cut errors do not show predictions to be too low or too high on average{self._cut}. Whole errors can: measure them with an error bound of {whole} "
+                "before predictions are added up."
+            )
         if low <= 0.0 <= high:
             return "Predictions are not shown to be too low or too high on average."
         side, sums = ("below", "small") if low > 0 else ("above", "large")
@@ -440,6 +446,8 @@ class Quality:
             if self.error_bound is not None and "r2" in self.measures:
                 most = measured_alone(self.error_bound, 4)
                 yield f"Errors above {most} count as {most}, those of the mean, too."
+            if self.residual is not None:
+                yield self._on_average(*self.residual)
             return
         if self.of_number:
             yield from self._off()
