@@ -22,8 +22,9 @@ _MEANT = dict.fromkeys(("score", "test", "measure"), "evaluate") | {
     "draft": "schema init",
     "init": "schema init",
     "verify": "report",
+    "query": "ask",
+    "synthesize": "sketch",
 }
-_MEANT |= {"query": "ask", "synthesize": "sketch"}
 _OTHERWISE_CALLED = ("No such option", "Missing argument", "Got unexpected extra argument")
 _EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
