@@ -179,6 +179,33 @@ def test_validate_is_for_the_curator(folder, capsys):
     assert "curator only" in out and "unknown" in out
 
 
+def test_validate_ends_with_1_where_classes_are_misspelled(folder, capsys):
+    """One line looks before it trains: `prepriv validate ... && prepriv train ...`."""
+    for classes, said in (("[Low, High]", "NOT ONE label"), ("[Low, high]", "'Low'")):
+        Path("wrong.yaml").write_text(SCHEMA.replace("[low, high]", classes))
+        assert run(["validate", "t.csv", "--schema", "wrong.yaml"]) == 1
+        told = capsys.readouterr()
+        assert said in told.out and "before anything is charged" in told.err
+    assert run(["plan", "s.yaml", "--rows", "600"]) == 0
+    assert "prepriv validate DATA --schema s.yaml" in capsys.readouterr().out
+
+
+def test_validate_takes_the_label_that_a_model_does_not_name(folder, capsys):
+    frame = pd.read_csv("t.csv")
+    domain = Domain({"age": Numeric(0, 100)}, classes=["high", "low"])
+    fitted = PrivateClassifier(domain, steps=[], epsilon=8.0).fit(frame[["age"]], frame["income"])
+    fitted.model_.save("unnamed")
+    asked = ["validate", "t.csv", "--model", "unnamed"]
+    assert run(asked) == 2
+    assert "--label" in capsys.readouterr().err
+    assert run([*asked, "--label", "income"]) == 0
+    assert "2 classes" in capsys.readouterr().out
+    assert run([*asked, "--label", "age"]) == 2
+    assert run([*asked, "--label", "income", "--no-labels"]) == 2
+    assert run(["validate", "t.csv", "--schema", "s.yaml", "--label", "income"]) == 0
+    assert run(["validate", "t.csv", "--schema", "s.yaml", "--label", "age"]) == 2
+
+
 BAD = {
     "missing file": ["train", "nothing.csv", "--schema", "s.yaml", "--rows", "600"],
     "missing file, rows counted": ["train", "nothing.csv", "--schema", "s.yaml"],

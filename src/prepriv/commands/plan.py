@@ -232,6 +232,11 @@ def plan(
     _recommend(frozen)
     if frozen.private:
         print_proofs(proofs_of(frozen))
+        console.print(
+            f"Before you train: `prepriv validate DATA --schema {schema}` counts labels and cells that are not as declared, such as misspelled classes. Training "
+            "cannot say so. Its counts are for the curator alone",
+            soft_wrap=True,
+        )
     if as_json:
         print_json(Report(frozen, frozen.private, tuple(table), paid=tuple(paid_for(frozen))).to_json())
 

@@ -144,7 +144,8 @@ def train(
     """Train a private model on a table; write OUT/model, OUT/report.html and OUT/report.json.
 
     Cells that do not fit the schema (decimal commas, another encoding, labels that are not declared) are not reported, because a
-    report would reveal records. The curator can run `prepriv validate` first.
+    report would reveal records. The curator can run `prepriv validate` first, which ends with 1 where classes seem misspelled:
+    prepriv validate DATA --schema S.yaml && prepriv train DATA --schema S.yaml
     """
     came, canaries = Came(), _canaries(audit)
     given = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from prepriv.commands.data import (
     opened,
     say_other_rows,
 )
-from prepriv.commands.exits import Stop, print_json
+from prepriv.commands.exits import FOUND, Stop, print_json
 from prepriv.commands.plan import Epsilon, plan_for
 from prepriv.commands.printing import AsJson, console, print_table
 from prepriv.domain import Domain
@@ -41,6 +42,12 @@ def validate(
             "--model", help="A released model, whose declared columns are taken in place of a schema's."
         ),
     ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="The label column (default: from the schema or the model). For a model that does not name its label."
+        ),
+    ] = None,
     query: QueryOption = None,
     rows: RowsOption = None,
     epsilon: Epsilon = 1.0,
@@ -54,15 +61,25 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
-    guarantee. Never publish the output."""
+    guarantee. Never publish the output.
+
+    Exit code 1: not one label is a declared class, or labels are not declared and a declared class has no row. So this trains
+    only if neither is so: prepriv validate DATA --schema S.yaml && prepriv train DATA --schema S.yaml
+    """
     if (schema is None) == (model is None):
         raise Stop("give --schema or --model: either says what is declared about these rows")
-    declared = None if schema is None else load(schema, drafts=True)
+    if label is not None and no_labels:
+        raise Stop(
+            "--label names a column of labels, and --no-labels says that there is none: give one of them"
+        )
+    declared = None if schema is None else load(schema, label, drafts=True)
     domain = _of_model(model, rows) if declared is None else declared.domain(rows=rows)
+    if declared is None and label is not None:
+        domain = _labelled(domain, label)
     label = domain.label if declared is None else declared.label.name
     if not no_labels:
         if label is None:
-            raise Stop("--model: this model does not name its label, so give --no-labels")
+            raise Stop("--model: this model does not name its label, so give --label or --no-labels")
         if declared is not None:
             say_other_rows(declared, rows)
     wanted = [
@@ -118,16 +135,16 @@ def validate(
         "Look here for names and formats that are wrong, before a charge.",
         soft_wrap=True,
     )
-    if frozen is None:
-        return
-    if found.conditions is None:
+    if frozen is not None and found.conditions is None:
         console.print(f"conditions: not checked, the plan is for {frozen.n} records")
-        return
-    console.print(
-        "conditions of the guarantee, on this table (what is released before them taken without noise):"
-    )
-    for step, condition, good in found.conditions:
-        console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)
+    elif found.conditions is not None:
+        console.print(
+            "conditions of the guarantee, on this table (what is released before them taken without noise):"
+        )
+        for step, condition, good in found.conditions:
+            console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)
+    if found.misspelled:
+        raise Stop("labels do not fit what is declared: see above, before anything is charged", FOUND)
 
 
 def _of_model(model: Path | None, rows: int | None) -> Domain:
@@ -136,6 +153,17 @@ def _of_model(model: Path | None, rows: int | None) -> Domain:
     if not domain.columns:
         raise Stop("--model: this model reads rows without named columns")
     return domain.with_n(rows)
+
+
+def _labelled(domain: Domain, label: str) -> Domain:
+    """The same, whose label is this column. Stop where the model names another."""
+    if label in domain.columns:
+        raise Stop(f"--label {label} is a column from which this model predicts")
+    if domain.label is not None and label != domain.label:
+        raise Stop(
+            f"--label {label} is not the label that the model names, {domain.label}: leave out --label, or name its column so"
+        )
+    return replace(domain, label=label)
 
 
 def _check_names(data: str, wanted: Sequence[str], have: Sequence[str], label: str | None) -> None:

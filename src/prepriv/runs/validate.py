@@ -119,12 +119,31 @@ class Validation:
             )
         missing, unread, _, unknown = self.labels.faults
         without = missing + unread + unknown
-        if not without:
-            return ()
-        return (
-            f"{without:,} row{'s have' if without > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
-            "rows: training learns nothing from them, and scores are about the other rows",
+        if without and not self.labels.counts and without == self.rows:
+            return ("NOT ONE label is a number as declared: a model would be trained on noise alone",)
+        told = tuple(
+            f"no label is {name!r}, which is a declared class, and {unknown:,} label{'s are' if unknown > 1 else ' is'} not declared: compare how they are written"
+            for name, count in self.labels.counts
+            if not count and unknown
         )
+        if without:
+            told += (
+                f"{without:,} row{'s have' if without > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
+                "rows: training learns nothing from them, and scores are about the other rows",
+            )
+        return told
+
+    @property
+    def misspelled(self) -> bool:
+        """Whether not one label is as declared, or labels are not declared and a declared class has no row: as where names differ
+        in capitals. A model of the declared classes would then be trained on noise, or without one of them."""
+        if self.labels is None or not self.rows:
+            return False
+        missing, unread, _, unknown = self.labels.faults
+        if not self.labels.counts:
+            return missing + unread == self.rows
+        counts = [count for _, count in self.labels.counts]
+        return not any(counts) or (unknown > 0 and not all(counts))
 
     def __str__(self) -> str:
         table = [("column", "declared", "found", *FAULTS), *self.lines]
