@@ -498,17 +498,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> NDArray[np.float64]:
         """How much the score of a row grows when a column grows by one unit.
 
-        The score of a regression lies between -1 and 1, the declared bounds of the target. Times half their distance, a
-        weight is in the units of the target.
-
-        Shape (1, d) for two classes and for a target, otherwise (classes, d) in the order of classes_.
+        Shape (1, d) for two classes, otherwise (classes, d) in the order of classes_.
         `coefficients_` says which rows are meant: raw rows if every step is affine column by column, otherwise the rows
         after the steps named there. Where steps cut rows or cells at bounds, weights are for those that they leave as they are. AttributeError if no weight belongs to one column alone.
         """
         return np.asarray(self._outputs(self._coefficients().weights).T)
 
     @property
-    def intercept_(self) -> NDArray[np.float64]:
+    def intercept_(self) -> Any:
         """The constants of the scores, (1,) or (classes,), for the same rows as `coef_`."""
         return self._outputs(self._coefficients().bias)
 
@@ -517,7 +514,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """`coef_` and `intercept_` with the names of columns and classes, and the steps after which they apply.
 
         weights: (d, K), with columns in the order of `classes`. For two classes that is classes_[1] alone, for more
-        it is classes_, and for a target it is empty. bias: `intercept_`. "(constant)" is a feature that a step set to
+        it is classes_, and for a target it is empty. bias: (K,), of `intercept_`. "(constant)" is a feature that a step set to
         the same number in every row. A score contains its weight times that number, in addition to the bias.
         names: None where every feature is of several columns, as after PCA; `unnamed` says why. Beside other columns such a feature is
         "(several columns)" with a number, and products of PolynomialFeatures have names as a^2 and a*b.

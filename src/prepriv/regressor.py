@@ -116,6 +116,20 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.audit = audit
         self.verbose = verbose
 
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """How much the score of a row grows when a column grows by one unit, (d,), as of scikit-learn's regressions.
+
+        The score lies between -1 and 1, the declared bounds of the target. Times half their distance, a weight is in the units of the
+        target. `coefficients_` says which rows are meant. AttributeError if no weight belongs to one column alone.
+        """
+        return np.asarray(super().coef_[0])
+
+    @property
+    def intercept_(self) -> float:
+        """The constant of the score, for the same rows as `coef_`."""
+        return float(super().intercept_[0])
+
     def predict_interval(
         self, X: Any, level: float = 0.9, *, evaluation: PrivateEvaluation | None = None
     ) -> NDArray[np.float64]:

@@ -208,3 +208,21 @@ def test_of_many_groups_what_shows_nothing_shares_a_line():
     assert len(whole["groups"][0]["columns"]["town"]["counts"]) == 32
     hidden = len(whole["differences"]) - sum(" less " in line for line in lines)
     assert any(line == f"{hidden:,} more: not shown to differ from 0" for line in lines)
+
+
+def test_quantiles_about_which_nothing_is_known_are_left_out_with_the_reason():
+    """A description by groups was half quantiles whose intervals were nearly as wide as the bounds."""
+    people, known = table(), domain()
+    for epsilon in (0.2, 40.0):
+        found = prepriv.describe(people, known, epsilon=epsilon, by="sex")
+        lines, left = str(found).splitlines(), 0
+        for name, group in found.groups.items():
+            for q, e in group.columns["pay"].quantiles.items():
+                if e.value == e.value:
+                    wide = e.high - e.low >= 50  # of bounds from 0 to 100
+                    left += wide
+                    assert (f"sex = {name}: pay: quantile {q:g}: {e}" in lines) is not wide
+        assert (left > 0) is any("left out: " in line for line in lines) is (epsilon < 1)
+        for group in json.loads(json_text(found))["groups"]:
+            kept = found.groups[group["group"]].columns["pay"].quantiles[0.5]
+            assert (group["columns"]["pay"]["quantiles"]["0.5"]["value"] is None) is math.isnan(kept.value)

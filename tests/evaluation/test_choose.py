@@ -145,6 +145,8 @@ def test_one_charge_one_fit_and_the_winner_carries_the_whole_claim(tmp_path, cap
     bad = [PCA(1, payment=prepriv.Public(np.outer([0, 1, 0, 1], [0, 0, 1])))]  # the column that says nothing
     best = choose([bad, "linear"], X, Y, DOMAIN, epsilon=2.0, ledger=path)
     assert best.number == 1 and best.candidate == Candidate("linear")
+    made_of = [*(p.step.name for p in best.model_.declared.steps), best.model_.declared.learner.name]
+    assert "Homogenize" in made_of and all(name in str(best) for name in made_of)
     assert Ledger.open(path).remaining().epsilon == pytest.approx(0.5, abs=1e-3)
     assert len(prepriv.spent().fits) == 1
     assert Ledger.open(path).entries()[0].note.startswith("choose 1 of 2, same rows, hold out 0.2")

@@ -123,6 +123,19 @@ def test_nothing_asks_for_a_change_stands_beside_no_low_recall():
     assert "Do not use" in said and "Nothing in these numbers" not in said
 
 
+def test_weights_are_advised_where_a_class_is_rare_and_not_where_classes_are_equally_common():
+    """Of 52 and 48 in 100: "If a rare class matters"."""
+    for dead, advised in ((1920, False), (176, True)):
+        rest = 4000 - dead
+        counts = [[dead // 2, dead - dead // 2], [rest // 2, rest - rest // 2]]
+        right = dead // 2 + rest // 2
+        found = measured({"accuracy": [right, 4000 - right], "confusion": counts}).quality
+        said = " ".join(to_do(found, weighed=False, weak=False))
+        assert ("--class-weight balanced" in said) is advised and "do not use it for decisions" in said
+    alone = measured({"accuracy": [2000, 2000]}, ("accuracy",)).quality  # it is not known how rare one is
+    assert alone.recalls == ()
+
+
 def test_a_model_that_may_be_guessing_is_not_called_fine():
     """300 records: nothing was known about the commonest class, and nothing asked for a change."""
     right = Share("right", 0.7, 0.5, 0.9)

@@ -110,6 +110,20 @@ def test_gaussian_and_other_curves_compose_to_more_than_either(fresh):
     assert 1.3 < fresh.spent(1e-5).epsilon["replace-one"] < 2
 
 
+def test_the_total_of_one_kind_reads_as_a_number(fresh):
+    """`f"{prepriv.spent().epsilon:.2f}"` was a TypeError about dict.__format__."""
+    assert float(fresh.spent(1e-5).epsilon) == 0 and fresh.spent(1e-5).epsilon < 1
+    fresh.record(plan(), True, RECEIPT)
+    total = fresh.spent(1e-5).epsilon
+    one = total["replace-one"]
+    assert f"{total:.3f}" == f"{one:.3f}" and round(total, 2) == round(one, 2) and float(total) == one
+    assert total <= one and total >= one and not total > one and not total < one and 0 < total < 9
+    assert dict(total) == {"replace-one": one} and f"{total}" == str({"replace-one": one})
+    fresh.record(plan(adjacency="add-or-remove-one"), True, RECEIPT)
+    with pytest.raises(TypeError, match=r"do not add up.*replace-one"):
+        float(fresh.spent(1e-5).epsilon)
+
+
 def test_adjacencies_are_told_apart(fresh, said):
     fresh.record(plan(), True)
     fresh.record(plan(adjacency="add-or-remove-one"), True)

@@ -252,6 +252,8 @@ def described(case: Case, known: Known, column: str, what: str, group: str | Non
     own = known.group(group)
     if text == "too few to say":  # of one cell, or of several that share a line
         return True
+    if text.startswith("left out: "):  # of quantiles
+        return group is not None and what.startswith("quantile ")
     if empty := re.fullmatch(r"not shown to be above 0 \(95 %: each at most (.*)\)", text):
         most = float(empty[1].replace(",", ""))
         cells = [cell for cell in what.split("; ") if not re.fullmatch(r"and [\d,]+ more", cell)]

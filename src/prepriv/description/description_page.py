@@ -16,6 +16,7 @@ from prepriv.columns import Column, Numeric, cut_in_words
 from prepriv.description.cells_in_words import cut_columns, not_above_zero, some_of
 from prepriv.description.describe import Description
 from prepriv.description.estimates import NOTHING, Estimate
+from prepriv.description.grouped import GroupDifference, GroupSummary
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
@@ -25,6 +26,8 @@ from prepriv.tables.written import DATES, spelled
 
 _WIDE, _TALL = 420, 150
 _FEW = 3  # cells of a group, and
+LEFT_OUT = "left out: their 95 % intervals are half as wide as the bounds or more"
+"""What stands in place of quantiles of a group about which next to nothing is known."""
 _MANY = 20  # differences, of which each has its own line whatever it shows
 
 
@@ -90,6 +93,7 @@ def to_html(d: Description) -> str:
         look=look,
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
+        differences=told_differences(d),
         grouped=[(of, Markup(forest_of(d, of))) for of in of_groups(d)],
         summaries=[
             (name, Markup(picture(name, s)), rows(s), _cut(d.plan.domain.columns.get(name)))
@@ -129,19 +133,54 @@ def rows_in_short(summary: NumericSummary | CategoricalSummary) -> list[tuple[st
     unseen = unseen if len(unseen) > _FEW else []
     nothing = [(what, e) for what, e in told if math.isnan(e.value)]
     nothing = nothing if len(nothing) > 1 else []
-    out = [(what, str(e)) for what, e in told if (what, e) not in unseen and (what, e) not in nothing]
+    wide = (
+        [(f"quantile {q:g}", e) for q, e in summary.quantiles.items() if _wide(e, summary)]
+        if isinstance(summary, NumericSummary)
+        else []
+    )
+    apart = [*unseen, *nothing, *wide]
+    out = [(what, str(e)) for what, e in told if (what, e) not in apart]
+    if wide:
+        out.append(("; ".join(what for what, _ in wide), LEFT_OUT))
     if unseen:
         most = max((e for _, e in unseen), key=lambda e: e.high)
         out.append((some_of([what for what, _ in unseen]), not_above_zero(most)))
     return out + ([(some_of([what for what, _ in nothing]), str(NOTHING))] if nothing else [])
 
 
+def _wide(e: Estimate, summary: NumericSummary) -> bool:
+    """Whether a quantile has an interval that says next to nothing about it: at least half as wide as the bounds of its column."""
+    return e.high - e.low >= (summary.edges[-1] - summary.edges[0]) / 2
+
+
+def _wide_quantiles(group: GroupSummary) -> set[str]:
+    """The quantiles of a group that are left out, as `GroupSummary.numbers` names them."""
+    return {
+        f"quantile {q:g} of {name}"
+        for name, summary in group.columns.items()
+        if isinstance(summary, NumericSummary)
+        for q, e in summary.quantiles.items()
+        if _wide(e, summary)
+    }
+
+
+def told_differences(d: Description) -> list[GroupDifference]:
+    """Those between groups but for quantiles that are left out in one of the two, unless they are shown to differ."""
+    out = {name: _wide_quantiles(group) for name, group in d.groups.items()}
+    return [x for x in d.differences if _apart(x) or x.of not in out[x.one] | out[x.two]]
+
+
+def _apart(x: GroupDifference) -> bool:
+    return x.value.low > 0 or x.value.high < 0
+
+
 def differences_in_short(d: Description) -> list[tuple[str, str]]:
     """Differences between groups as texts. Of many, those that are not shown to differ from 0 are counted."""
-    shown = [x for x in d.differences if x.value.low > 0 or x.value.high < 0]
-    hidden = len(d.differences) - len(shown)
+    told = told_differences(d)
+    shown = [x for x in told if _apart(x)]
+    hidden = len(told) - len(shown)
     if hidden <= _MANY:
-        return [(x.name, str(x.value)) for x in d.differences]
+        return [(x.name, str(x.value)) for x in told]
     return [*((x.name, str(x.value)) for x in shown), (f"{hidden:,} more", "not shown to differ from 0")]
 
 
@@ -161,7 +200,12 @@ def lines_of(d: Description) -> list[str]:
 
 def of_groups(d: Description) -> list[str]:
     """What some group has a number for, and is drawn: all but the shares of single values."""
-    told = {of: e for group in d.groups.values() for of, e in group.numbers().items() if e.value == e.value}
+    told = {
+        of: e
+        for group in d.groups.values()
+        for of, e in group.numbers().items()
+        if e.value == e.value and of not in _wide_quantiles(group)
+    }
     return [of for of in told if not of.startswith("share of ")]
 
 

@@ -148,7 +148,11 @@ class Choice:
         if made is not None:
             claim = f"{epsilon_at(made.epsilon(plan.delta), plan.delta)}: {made.stated}"
         place = f"candidate {self.number + 1} of {len(plan.chosen.plans)} (number={self.number})"
-        return f"{place}: {self.candidate}; {plan.chosen.method}, {claim}"
+        won = plan.chosen.plans[self.number]
+        steps = [p.step.name for p in won.steps]
+        trained = f"{won.learner.name} with {won.learner.loss.name}"
+        made_of = f"{', '.join(steps)}, then {trained}" if steps else trained
+        return f"{place}: {self.candidate} ({made_of}); {plan.chosen.method}, {claim}"
 
 
 def choose(

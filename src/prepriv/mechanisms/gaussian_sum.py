@@ -83,5 +83,6 @@ def check_room(name: str, sensitivity: int, noise_multiplier: float, largest: in
     """ValueError, from public numbers alone, unless a sum and 40 deviations of its noise stay below 2^62."""
     if int(largest) + NOISE_REACH * noise_multiplier * sensitivity >= CAPACITY:
         raise ValueError(
-            f"the sum of {name} and its noise could overflow 64 bits; use fewer steps, a larger epsilon or a smaller n"
+            f"the noise that this epsilon asks for is too large to be drawn: the sum of {name} could overflow 64 bits. Give a larger epsilon, or use fewer "
+            "records or fewer steps of training"
         )

@@ -494,4 +494,6 @@ def check_noise(steps: Sequence[PlannedStep]) -> None:
     """ValueError if the noise of a step is too large to be drawn: now, and not in a run that was charged already."""
     for name, factor in [(p.step.name, p.noise_multiplier) for p in steps if p.noise_multiplier]:
         if factor > _LARGEST_MULTIPLIER:
-            raise ValueError(f"the noise of {name} could overflow 64 bits; use a larger share or epsilon")
+            raise ValueError(
+                f"the noise of {name} could overflow 64 bits, because its share of epsilon is too small: give a larger epsilon, or a larger share if it has one"
+            )

@@ -177,7 +177,8 @@ def to_do(
             f"{records:,} measured records of {in_quotes(Share(name))} would then be enough for AUC in most runs. It says whether the probabilities tell the classes apart, and not how "
             f"often a prediction is right. Measure it {_again(found)}: that costs its {costs}."
         )
-    if not weighed and (worth_nothing or found.asks_for_more):
+    may_be_rare = bool(found.rare) or not found.recalls  # of measures without classes it is not known
+    if not weighed and may_be_rare and (worth_nothing or found.asks_for_more):
         yield (
             'If a rare class matters, weigh it: `--class-weight balanced` (`class_weight="balanced"` in Python) makes all classes '
             "count alike, for 1 % of the budget of a training; training again costs its whole ε again. Weights that you declare are free, for this model, "

@@ -64,6 +64,35 @@ class PrivateFit:
     receipt: Mapping[str, Any] | None = None
 
 
+class _PerKind(dict[str, float]):
+    """A number for each kind of neighbours, which reads as a number where there is one kind."""
+
+    def __float__(self) -> float:
+        if len(self) > 1:
+            raise TypeError(
+                f"there is one epsilon for each kind of neighbours, and they do not add up: take one, such as spent().epsilon[{next(iter(self))!r}]"
+            )
+        return next(iter(self.values()), 0.0)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)  # type: ignore[arg-type]
+
+    def __lt__(self, other: Any) -> bool:
+        return float(self) < float(other)
+
+    def __le__(self, other: Any) -> bool:
+        return float(self) <= float(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return float(self) > float(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return float(self) >= float(other)
+
+
 @dataclass(frozen=True, eq=False)
 class Spent:
     """What the private fits of this process cost together: see `spent`.
@@ -116,11 +145,15 @@ class Spent:
 
     @cached_property
     def epsilon(self) -> dict[str, float]:
-        """The composed ε at `delta`, for each kind of neighbours. inf if `delta` is too small for the computation."""
-        return {
-            kind: _answer(total, self.delta, *reversed(self._sum(kind)))
+        """The composed ε at `delta`, for each kind of neighbours. inf if `delta` is too small for the computation.
+
+        A dict that also reads as a number, `float(spent().epsilon)` and `spent().epsilon <= 1`, where the fits have one kind of neighbours;
+        0 where there was no fit. TypeError with several kinds, whose ε do not add up.
+        """
+        return _PerKind(
+            (kind, _answer(total, self.delta, *reversed(self._sum(kind))))
             for kind, total in self.totals.items()
-        }
+        )
 
     @cached_property
     def above_the_sum(self) -> bool:
@@ -263,7 +296,7 @@ def spent(delta: float = 1e-5) -> Spent:
     Returns
     -------
     Spent
-        `.epsilon` and `.totals` hold one total for each kind of neighbours. `.fits` holds every fit, so that you can
+        `.epsilon` and `.totals` hold one total for each kind of neighbours. With one kind, `float(spent().epsilon)` is that ε. `.fits` holds every fit, so that you can
         leave out fits on other people's data.
 
     Raises
