@@ -78,7 +78,7 @@ class _PerKind(dict[str, float]):
         return format(float(self), spec) if spec else str(self)
 
     def __round__(self, digits: int | None = None) -> float:
-        return round(float(self), digits)  # type: ignore[arg-type]
+        return round(float(self), digits)
 
     def __lt__(self, other: Any) -> bool:
         return float(self) < float(other)
