@@ -21,7 +21,8 @@ import pandas as pd
 from sklearn import datasets
 
 import prepriv
-from prepriv.description.draft import draft_in_private, plan_draft
+from prepriv.description.draft import draft_in_private
+from prepriv.description.draft_plan import plan_draft
 
 DELTA = 1e-5
 

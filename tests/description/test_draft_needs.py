@@ -15,12 +15,11 @@ import prepriv
 from prepriv.cli import run
 from prepriv.description.draft import (
     DraftWarning,
-    _coarse,
-    _perhaps_noise,
     draft_in_private,
-    plan_draft,
     release_draft,
 )
+from prepriv.description.draft_bounds import coarse_range, perhaps_noise
+from prepriv.description.draft_plan import plan_draft
 from prepriv.description.magnitudes import BINS, ZERO, bin_of
 from prepriv.guarantees.drafts import drafts_cost
 from prepriv.ledger import Ledger
@@ -164,9 +163,9 @@ def test_where_the_whole_range_is_seen_the_bounds_are_sought_in_it_alone():
     counts = np.zeros(BINS)
     eight = bin_of(8.0)
     counts[eight], counts[eight + 1] = 3000, 900
-    assert _coarse(counts, np.array([eight, eight + 1]), 20.0, 4000) == ((8.0, 32.0), "")
+    assert coarse_range(counts, np.array([eight, eight + 1]), 20.0, 4000) == ((8.0, 32.0), "")
     counts[eight + 1], counts[ZERO] = 300, 500  # not taken for seen, and above the noise
-    (low, high), said = _coarse(counts, np.array([eight]), 100.0, 4000)
+    (low, high), said = coarse_range(counts, np.array([eight]), 100.0, 4000)
     assert (low, high) == (0.0, 64.0) and "8 to 16" in said and "up to 1,300 records" in said
 
 
@@ -176,11 +175,11 @@ def test_a_column_of_which_one_value_alone_was_seen_is_named():
     counts = np.zeros(BINS)
     for zeros in (3950, 3000):
         counts[ZERO] = zeros
-        coarse, said = _coarse(counts, np.array([ZERO]), 20.0, 4000)
+        coarse, said = coarse_range(counts, np.array([ZERO]), 20.0, 4000)
         assert coarse == (0.0, 0.0) and "only the value 0 was seen" in said and "0 to 1 are a guess" in said
     assert "Up to 1,060 records" in said and 'categories: ["0", "1"]' in said
     counts[bin_of(8.0)] = 500
-    assert _coarse(counts, np.array([ZERO, bin_of(8.0)]), 20.0, 4000)[0][0] == 0.0
+    assert coarse_range(counts, np.array([ZERO, bin_of(8.0)]), 20.0, 4000)[0][0] == 0.0
 
 
 @pytest.mark.parametrize("ones", [0.0, 0.05, 0.2, 0.4, 0.97, 1.0])
@@ -201,15 +200,15 @@ def test_a_far_range_that_was_hardly_seen_may_be_noise():
     """One draft of sixty had 0 to 5,800,000,000 for a column of zeros and ones, without a word."""
     counts = np.zeros(BINS)
     counts[ZERO], counts[bin_of(5e9)] = 3000, 110
-    said = _perhaps_noise(counts, np.array([ZERO, bin_of(5e9)]), 100.0)
+    said = perhaps_noise(counts, np.array([ZERO, bin_of(5e9)]), 100.0)
     assert "from 4.29497e+09 to 8.58993e+09" in said and "declare bounds yourself" in said
-    assert "-" in _perhaps_noise(counts + 0, np.array([bin_of(-5e9), ZERO]), 100.0)  # below all others
+    assert "-" in perhaps_noise(counts + 0, np.array([bin_of(-5e9), ZERO]), 100.0)  # below all others
     counts[bin_of(5e9)] = 300  # surely seen
-    assert _perhaps_noise(counts, np.array([ZERO, bin_of(5e9)]), 100.0) == ""
+    assert perhaps_noise(counts, np.array([ZERO, bin_of(5e9)]), 100.0) == ""
     for near in (1.0, 300.0):
         counts[bin_of(near)] = 110
-        assert _perhaps_noise(counts, np.array([ZERO, bin_of(near)]), 100.0) == ""
-    assert _perhaps_noise(counts, np.array([bin_of(5e9)]), 1000.0) == ""  # no other to be far from
+        assert perhaps_noise(counts, np.array([ZERO, bin_of(near)]), 100.0) == ""
+    assert perhaps_noise(counts, np.array([bin_of(5e9)]), 1000.0) == ""  # no other to be far from
 
 
 def test_numbers_between_1_and_2_keep_their_bounds():

@@ -10,9 +10,10 @@ import pytest
 
 import prepriv
 from prepriv import Categorical, Domain, Numeric
-from prepriv.description import draft
+from prepriv.description import draft, draft_bounds
 from prepriv.description.describe import describe_in_private, plan_description
 from prepriv.description.description_page import json_text, to_html
+from prepriv.description.draft_plan import plan_draft
 from prepriv.description.look import LookPart
 from prepriv.domain import ADJACENCIES
 from prepriv.evaluation.evaluate import evaluate
@@ -85,7 +86,7 @@ def test_a_draft(seed):
     session = NoisySession(NoiseSource.for_tests(seed))
 
     def ask():
-        plan = draft.plan_draft(people.columns, label="y", n=len(people), **how)
+        plan = plan_draft(people.columns, label="y", n=len(people), **how)
         return draft.draft_in_private(plan, people, session=session)
 
     made = answered(ask)
@@ -178,7 +179,9 @@ def test_both_ends_of_a_range_on_one_grid_point(n, mu, runs):
     years = np.random.default_rng(0).integers(1940, 2005, n).astype(float)
     session = NoisySession(NoiseSource.for_tests(1))
     for _ in range(runs):
-        low, high, _ = draft._bounds(LookPart("x", mu), (1024.0, 2048.0), years, n / 4, 0, session)
+        low, high, _ = draft_bounds.bounds_between(
+            LookPart("x", mu), (1024.0, 2048.0), years, n / 4, 0, session
+        )
         assert 1000 <= low < high <= 2100
 
 
@@ -189,7 +192,11 @@ def test_ends_on_one_grid_point_are_widened_by_one_of_its_steps(monkeypatch):
         looks.append(coarse)
         return (1500.0, 1500.0, 0) if len(looks) == 1 else (*coarse, 0)
 
-    monkeypatch.setattr(draft, "_narrowed", narrowed)
+    monkeypatch.setattr(draft_bounds, "_narrowed", narrowed)
     part = LookPart("x", 1.0)
-    assert draft._bounds(part, (1024.0, 2048.0), np.zeros(3), 0, 0, None) == (1492.0, 1508.0, "")
+    assert draft_bounds.bounds_between(part, (1024.0, 2048.0), np.zeros(3), 0, 0, None) == (
+        1492.0,
+        1508.0,
+        "",
+    )
     assert looks == [(1024.0, 2048.0), (1492.0, 1508.0)]

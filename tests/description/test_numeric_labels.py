@@ -11,7 +11,9 @@ import yaml
 import prepriv
 from prepriv import Domain, Numeric
 from prepriv.cli import run
-from prepriv.description.draft import _stand_out_together, plan_draft, release_draft
+from prepriv.description.draft import release_draft
+from prepriv.description.draft_bounds import stand_out_together
+from prepriv.description.draft_plan import plan_draft
 from prepriv.description.magnitudes import BINS, TEXT, ZERO, bin_of, ends
 from prepriv.guarantees.drafts import drafts_cost
 from prepriv.ledger import Ledger
@@ -181,14 +183,14 @@ def test_a_sum_over_sizes_leaves_zero_out_and_hardly_ever_sees_noise():
     zeros = np.zeros(BINS)
     zeros[ZERO] = 900.0
     least = planned(1.0).seen_together
-    assert not len(_stand_out_together(zeros, np.array([ZERO]), 50.0, least))
+    assert not len(stand_out_together(zeros, np.array([ZERO]), 50.0, least))
     zeros[bin_of(1024.0) : bin_of(1024.0) + 4] = (140.0, 170.0, 150.0, 40.0)  # none above four deviations
-    found = _stand_out_together(zeros, np.array([ZERO]), 50.0, least)
+    found = stand_out_together(zeros, np.array([ZERO]), 50.0, least)
     assert (ends(int(found[0]))[0], ends(int(found[-1]))[1]) == (1024.0, 8192.0)
     noise = np.random.default_rng(0)
     seen = [
         len(
-            _stand_out_together(
+            stand_out_together(
                 np.append(noise.normal(size=TEXT), np.zeros(BINS - TEXT)), np.array([], int), 1.0, least
             )
         )

@@ -16,7 +16,8 @@ import prepriv
 from prepriv import Domain, Numeric
 from prepriv.audit.replay import Neighbour, replay
 from prepriv.cli import run
-from prepriv.description.draft import draft_in_private, plan_draft
+from prepriv.description.draft import draft_in_private
+from prepriv.description.draft_plan import plan_draft
 from prepriv.description.look import frame_of
 from prepriv.drafted import Drafted
 from prepriv.ledger import Ledger

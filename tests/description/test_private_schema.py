@@ -16,13 +16,12 @@ from prepriv.audit.replay import Neighbour, Recorder, replay
 from prepriv.cli import run
 from prepriv.columns import Categorical, Numeric
 from prepriv.description.draft import (
-    _moved_outward,
     draft_in_private,
     frame_of,
-    plan_draft,
     release_draft,
-    rounded_outward,
 )
+from prepriv.description.draft_bounds import _moved_outward, rounded_outward
+from prepriv.description.draft_plan import plan_draft
 from prepriv.description.magnitudes import BINS, FORMS, GAP, TEXT, ZERO, bin_of, ends
 from prepriv.guarantees import approximate_dp, gaussian
 from prepriv.ledger import BudgetExceeded, Ledger

@@ -432,7 +432,7 @@ _OLDER = (
     Mutant(
         "two bounds for the price of one",
         "a share of the budget used twice",
-        "description/draft.py",
+        "description/draft_bounds.py",
         "mu / math.sqrt(ends) * FAR_DOWN, ",
         "mu * FAR_DOWN, ",
         ("tests/description/test_private_schema.py", "-k", "nobody_knows or pays"),
@@ -441,9 +441,9 @@ _OLDER = (
         "the coarse range is that of the data",
         "bounds read off the data, noise or not (diffprivlib, with a warning)",
         "description/draft.py",
-        "        low, high, narrow = _bounds(second, coarse, values[~np.isnan(values)], read, what, session)\n",
+        "        low, high, narrow = bounds_between(second, coarse, values[~np.isnan(values)], read, what, session)\n",
         "        coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
-        "        low, high, narrow = _bounds(second, coarse, values[~np.isnan(values)], read, what, session)\n",
+        "        low, high, narrow = bounds_between(second, coarse, values[~np.isnan(values)], read, what, session)\n",
         ("tests/description/test_private_schema.py", "-k", "replay"),
     ),
     # ------------------------------------------------------------------------------------------- noise

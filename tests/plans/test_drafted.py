@@ -401,7 +401,7 @@ def test_a_draft_that_cannot_be_noted_is_not_lost_and_that_is_said(folder, monke
         raise NotNoted("its hash is not in the ledger")
 
     with monkeypatch.context() as patched:
-        patched.setattr("prepriv.description.draft.note_hash", fails)
+        patched.setattr("prepriv.description.drafted_schema.note_hash", fails)
         with pytest.warns(UserWarning, match="not in the ledger"):
             made = Domain.draft(TABLE, epsilon=0.5, ledger="L.db")
     path = classifier(made, ledger="L.db").fit(ROWS, LABELS).model_.save("m", ledger="L.db")

@@ -15,7 +15,8 @@ from prepriv.description.answers import release_pieces
 from prepriv.description.ask import unread_table
 from prepriv.description.asked import plan_questions
 from prepriv.description.describe import plan_description, release_description
-from prepriv.description.draft import plan_draft, release_draft
+from prepriv.description.draft import release_draft
+from prepriv.description.draft_plan import plan_draft
 from prepriv.description.look import multiplier
 from prepriv.domain import Domain
 from prepriv.evaluation.candidates import Candidate

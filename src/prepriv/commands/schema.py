@@ -20,7 +20,9 @@ from prepriv.commands.data import DATA, QueryOption, opened
 from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import paid_output, reserved_file, writable_file, write_text
 from prepriv.commands.printing import AsJson, console
-from prepriv.description.draft import NUMERIC, PrivateDraft, draft_in_private, plan_draft
+from prepriv.description.draft import draft_in_private
+from prepriv.description.draft_plan import NUMERIC, plan_draft
+from prepriv.description.drafted_schema import PrivateDraft
 from prepriv.guarantees.printed import epsilon_at
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.first_schema import WARNING, draft

@@ -24,7 +24,7 @@ from prepriv.description.asked import (
     asked_rows,
     piece_of,
 )
-from prepriv.description.draft import MOST_NAMES, is_name
+from prepriv.description.draft_plan import MOST_NAMES, is_name
 from prepriv.description.estimates import (
     ADDED,
     ADDED_SHIFT,

@@ -16,7 +16,7 @@ from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.cells_in_words import cut_lines, gaps_and_others
-from prepriv.description.draft import MOST_NAMES
+from prepriv.description.draft_plan import MOST_NAMES
 from prepriv.description.look import Look, price
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts

@@ -123,7 +123,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a drafted schema without its price",
         "our own: it stood in a comment",
-        "description/draft.py",
+        "description/drafted_schema.py",
         '            "drafted": [self.drafted.to_json()],',
         '            "drafted": [],',
         (*DRAFTED, "remembers_its_ledger or speak_of"),

@@ -245,7 +245,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a draft is booked without the hash of what it states",
         BELIEVED,
-        "description/draft.py",
+        "description/drafted_schema.py",
         "note_hash(ledger, self.receipt, content, draft_note(self.drafted, file))",
         "note_hash(ledger, self.receipt, content)",
         (EDITED, "-k", "pays_for_no_run"),

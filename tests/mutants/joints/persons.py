@@ -13,7 +13,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "zeros of a label make a range of the smallest power of two beside them",
         "bounds of a target that no number has",
-        "description/draft.py",
+        "description/draft_bounds.py",
         "    others[[ZERO, *used]] = 0.0\n",
         "",
         (NUMBERS, "-k", "leaves_zero_out"),
@@ -37,7 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a draft that cannot show two classes is charged",
         "too few records, told after the charge",
-        "description/draft.py",
+        "description/draft_plan.py",
         "    if why := hopeless(look):\n",
         "    if why := '':\n",
         (NEEDS, "-k", "before_a_charge"),
@@ -77,7 +77,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the draft of persons is claimed for single rows",
         "a claim without its unit",
-        "description/draft.py",
+        "description/draft_plan.py",
         "        unit=plan.unit,\n        rows=declared_rows(",
         "        rows=declared_rows(",
         (PERSONS, "-k", "adds_to_persons or claims_them"),

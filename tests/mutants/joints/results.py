@@ -123,7 +123,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a draft whose range is one point dies",
         "an exception after the charge",
-        "description/draft.py",
+        "description/draft_bounds.py",
         "        if high <= low:\n",
         "        if high < low:\n",
         ("tests/description/test_nothing_dies_after_the_charge.py", "-k", "on_one_grid_point"),
@@ -199,7 +199,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "names of columns that are not texts are drafted",
         "charged, then an exception",
-        "description/draft.py",
+        "description/draft_plan.py",
         "for name in names if not isinstance(name, str)]",
         "for name in names if False]",
         ("tests/description/test_private_schema.py", "-k", "not_texts"),
