@@ -45,6 +45,23 @@ def test_what_is_counted_are_the_predictions_with_these_weights(fitted):
     assert made.weighed and not plain.weighed and model.text() == before
 
 
+def test_the_score_is_the_probability_of_the_class_that_the_weights_predict():
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 2))
+    s = X[:, 0] + 0.3 * rng.normal(size=3000)
+    y = np.where(s > 0.95, "c", np.where(s > 0.5, "b", "a"))
+    domain = prepriv.Domain.box(0, 1, 2, ["a", "b", "c"])
+    fitted = prepriv.PrivateClassifier(domain, epsilon=50.0, delta=1e-6, class_weight={"c": 6}).fit(X, y)
+    p, said = fitted.predict_proba(X), fitted.predict(X)
+    its_own = p[np.arange(3000), np.searchsorted(["a", "b", "c"], said)]
+    edges = np.linspace(0, 1, 401)[1:-1]
+    asked = {"epsilon": 1e5, "measures": "scores", "bins": list(edges)}
+    with pytest.warns(UserWarning, match="as many test rows"):
+        gap = fitted.evaluate(X, y, **asked)["calibration gap"].value
+    exact, of_largest = (said == y).mean() - its_own.mean(), (said == y).mean() - p.max(axis=1).mean()
+    assert gap == pytest.approx(exact, abs=0.00125 + 1e-4) and abs(exact - of_largest) > 0.05
+
+
 def test_the_plan_its_hash_and_all_that_is_read_of_it_say_the_weights(fitted):
     estimator, X, y = fitted
     model = estimator.model_

@@ -162,7 +162,8 @@ def _cells(
     predicted: NDArray[np.intp], p: Floats, y: NDArray[np.int64], edges: Sequence[float]
 ) -> RowEntries:
     known, right, classes = y >= 0, predicted == y, p.shape[1]
-    score, hit = (p[:, 1], y) if classes == 2 else (p.max(axis=1), right.astype(np.int64))
+    of_predicted = np.take_along_axis(p, predicted[:, None], axis=1)[:, 0]
+    score, hit = (p[:, 1], y) if classes == 2 else (of_predicted, right.astype(np.int64))
     place = np.searchsorted(np.asarray(edges), score, side="right")
     loss = -np.log(np.take_along_axis(p, np.maximum(y, 0)[:, None], axis=1)[:, 0])
     return {

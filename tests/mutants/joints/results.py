@@ -9,6 +9,14 @@ BALANCED = (COVERAGE, "-k", "balanced_accuracy_covers")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "the largest probability stands for that of the predicted class",
+        "our own: with class weights a calibrated model was measured as badly calibrated",
+        "evaluation/cells.py",
+        "(of_predicted, right.astype(np.int64))",
+        "(p.max(axis=1), right.astype(np.int64))",
+        ("tests/evaluation/test_other_weights.py", "-k", "probability_of_the_class"),
+    ),
+    Mutant(
         "an interval of predictions that forgets the noise of its counts",
         "our own: tails are empty by chance of the noise",
         "evaluation/error_band.py",
