@@ -80,7 +80,7 @@ def test_a_note_says_what_it_may_not_hold(capsys):
 
 
 def test_a_description_in_groups_is_booked_as_a_description(folder, capsys):
-    assert run(["ledger", "create", "L.db", "--dataset", "d", "--epsilon", "9", "--delta", "1e-3"]) == 0
+    assert run(["ledger", "create", "L.db", "--dataset", "d", "--epsilon", "4", "--delta", "1e-3"]) == 0
     describe = ["describe", "t.csv", "--schema", "s.yaml", "--epsilon", "4", "--ledger", "L.db"]
     assert run([*describe, "--by", "a", "--out", "d.html"]) == 0
     capsys.readouterr()

@@ -53,17 +53,18 @@ def test_a_copy_is_not_another_ledger_until_it_is_charged_too(tmp_path, capsys):
 def test_what_is_booked_in_several_ledgers_is_added_up(tmp_path, capsys):
     """Each ledger said what was left of it alone, and an assessment needs the sum."""
     places = [tmp_path / f"{name}.db" for name in "ab"]
-    for place, cap in zip(places, (4, 8)):
+    for place, cap in zip(places, (3.5, 3)):
         Ledger.create(place, place.stem, epsilon=cap, delta=1e-4)
     charge(places[0], "a", 1.5)
     charge(places[1], "b", 0.5, 2e-5)
     code, said = verified(capsys, *places)
     assert code == 8 and "booked in them together: at most epsilon 2 at delta 3e-05" in said
     assert said.count("ASK BEFORE YOU SIGN: whether these 2 ledgers are of the same people") == 1
+    assert "right at most 99.9 times in 100. Then ask the curator why" in said  # only of "100" it was asked
     Ledger.create(tmp_path / "small.db", "small", epsilon=1, delta=1e-4)
     assert verified(capsys, places[0], tmp_path / "small.db")[0] == 0
-    assert "left of their caps together: epsilon 10, delta 0.00017" in said
-    assert "hold together: at most epsilon 12 at delta 0.0002" in said
+    assert "left of their caps together: epsilon 4.5, delta 0.00017" in said
+    assert "hold together: at most epsilon 6.5 at delta 0.0002" in said
     right = float(said.split("right at most ")[1].split()[0])
     assert 0 <= right - 100 * (math.exp(2) + 3e-5) / (math.exp(2) + 1) < 0.1
     for declared in ({"mu": 1, "unit": "gdp"}, {"epsilon": 1, "delta": 0, "adjacency": "add-or-remove-one"}):
@@ -78,7 +79,7 @@ def test_what_is_booked_in_several_ledgers_is_added_up(tmp_path, capsys):
 def runs(tmp_path_factory):
     """Two models and a holdout that one ledger paid for."""
     folder = tmp_path_factory.mktemp("runs")
-    Ledger.create(folder / "L.db", "people", epsilon=9, delta=1e-3)
+    Ledger.create(folder / "L.db", "people", epsilon=4, delta=1e-3)
     for name, epsilon, holdout in (("a", 0.5, None), ("b", 1.0, 0.5)):
         clf = prepriv.PrivateClassifier(
             DOMAIN,
@@ -95,20 +96,52 @@ def runs(tmp_path_factory):
     return folder
 
 
+def test_a_cap_that_hardly_limits_anything_is_asked_about(tmp_path, capsys):
+    """Its exit code was 0, and only `report` had a line for it."""
+    for at, (cap, high) in enumerate(
+        (
+            ({"epsilon": 6, "delta": 1e-4}, True),
+            ({"epsilon": 4, "delta": 1e-4}, False),
+            ({"unit": "gdp", "mu": 4.7}, True),
+            ({"unit": "gdp", "mu": 4.6}, False),
+            ({"unit": "zcdp", "rho": 11}, True),
+            ({"unit": "zcdp", "rho": 10.5}, False),
+            (
+                {"epsilon": 6, "delta": 1e-4, "adjacency": "add-or-remove-one", "periods": "month of `seen`"},
+                True,
+            ),
+        )
+    ):
+        place = tmp_path / f"{at}.db"
+        Ledger.create(place, "people", **cap)
+        code, said = verified(capsys, place)
+        each = "cap of each month" if "periods" in cap else "cap"
+        asked = f"ASK BEFORE YOU SIGN: why the {each} of {place} is so high: it hardly limits anything"
+        assert (code, asked in said) == (8 if high else 0, high)
+        assert said.endswith("exit code 8: not decided, or a question is open\n") == high
+
+
 def test_charges_that_no_file_names_are_listed(runs, tmp_path, capsys):
     """Two earlier models of a ledger were not in the package, and nothing said so."""
     code, said = verified(capsys, runs / "L.db", runs / "a", runs / "b")
-    assert code == 0 and "no file given names" not in said
+    assert code == 0 and "ASK" not in said
     code, said = verified(capsys, runs / "L.db", runs / "b")
-    assert (
-        code == 0 and "L.db: 1 charge paid for what no file given names: row 1, a model (epsilon 0.5" in said
-    )
+    asked = f"ASK BEFORE YOU SIGN: what {runs / 'L.db'} paid for beside these files: "
+    assert code == 8 and f"{asked}row 1, a model (epsilon 0.5" in said and said.count("ASK") == 1
     code, said = verified(capsys, runs / "L.db", runs / "a")
-    assert code == 0 and "row 3, a model with its score (epsilon 1" in said
-    code, said = verified(capsys, runs / "L.db")
-    assert code == 0 and "no file given names" not in said
-    assert run(["ledger", "verify", str(runs / "L.db"), str(runs / "a"), "--json"]) == 0
-    assert [*json.loads(capsys.readouterr().out)["not_given"]] == [str(runs / "L.db")]
+    assert code == 8 and f"{asked}row 3, a model with its score (epsilon 1" in said
+    for alone in (None, "c.yaml"):  # a schema by hand names no charge
+        line = ["ledger", "verify", str(runs / "L.db")]
+        if alone is not None:
+            (tmp_path / alone).write_text(
+                "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\n"
+            )
+            line.append(str(tmp_path / alone))
+        assert (run(line) == 8) == (asked in capsys.readouterr().out) == (alone is not None)
+    assert run(["ledger", "verify", str(runs / "L.db"), str(runs / "a"), "--json"]) == 8
+    told = json.loads(capsys.readouterr().out)
+    assert [*told["not_given"]] == [str(runs / "L.db")]
+    assert told["ask_of_ledgers"] == [*told["not_given"].values()]
 
 
 def test_the_rows_of_a_schema_are_no_finding_where_no_page_says_how_many_were_set_aside(

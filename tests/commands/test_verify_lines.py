@@ -7,6 +7,7 @@ import pandas as pd
 
 import prepriv
 from prepriv.cli import run
+from prepriv.commands.charged import to_ask
 from prepriv.commands.verify import _other_places, lines_apart
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.evaluation_plan import plan_evaluation
@@ -44,7 +45,7 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "differs: data: summary.parts[" in said and "right 70 times" in said and "right 50 times" in said
     assert run([*line, str(tmp_path / "nosuch.html")]) == 2
-    Ledger.create(ledger, "people", epsilon=9, delta=1e-3)
+    Ledger.create(ledger, "people", epsilon=4, delta=1e-3)
     found = evaluate(plan_evaluation(model, n=50, epsilon=1.0), model, rows, labels, ledger=ledger)
     for name in ("ev.html", "ev.json"):
         copy = found.save(tmp_path / name, ledger=ledger if name == "ev.html" else None)
@@ -58,8 +59,8 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         assert "no file given is that model" in said
         run(["ledger", "verify", str(ledger), str(copy), str(tmp_path / "m")])
         said = capsys.readouterr().out
-        assert ("ok, charge 1; a score of" if noted else "NOT DECIDED, charge 1") in said
-        assert "ASK" not in said
+        assert ("ASK, see below, charge 1; a score of" if noted else "NOT DECIDED, charge 1") in said
+        assert said.count("ASK BEFORE") == said.count("on which rows this score was measured") == int(noted)
     assert "of another file, so this file is not the one that was released" in said
     with (tmp_path / "ev.html").open("a") as opened:
         opened.write(" ")
@@ -127,7 +128,7 @@ def test_a_score_says_whose_rows_it_is_about_as_far_as_declared_numbers_show(tmp
     clf = prepriv.PrivateClassifier(domain, steps=[], learner=GradientDescent(Logistic(), steps=2), threads=1)
     model, ledger = clf.fit(rows, labels).model_, tmp_path / "L.db"
     model.save(tmp_path / "m")
-    Ledger.create(ledger, "people", epsilon=9, delta=1e-3)
+    Ledger.create(ledger, "people", epsilon=4, delta=1e-3)
     for n, said in (
         (50, "The model was trained on 50 declared records, and as many test rows"),
         (20, UNKNOWN),
@@ -137,9 +138,16 @@ def test_a_score_says_whose_rows_it_is_about_as_far_as_declared_numbers_show(tmp
         page = found.save(tmp_path / f"{n}.html", ledger=ledger)
         first, _ = page.read_text(encoding="utf-8").split("The model that was measured is the one")
         assert said in first and said in found.to_json()["which_rows"] and said in str(found)
-        run(["ledger", "verify", str(ledger), str(page), str(tmp_path / "m")])
-        assert any(f"{n}.html: ok" in line and said in line for line in capsys.readouterr().out.split("\n"))
+        assert run(["ledger", "verify", str(ledger), str(page), str(tmp_path / "m")]) == 8
+        asked = f"ASK BEFORE YOU SIGN: {page}: on which rows this score was measured"
+        assert any(asked in line and said in line for line in capsys.readouterr().out.split("\n"))
     assert "which_rows" not in prepriv.Report.of(model.declared, private=True, model=model).to_json()
+    clf.set_params(ledger=ledger).fit(rows, labels).model_.save(tmp_path / "c", ledger=ledger)
+    later = clf.evaluate(rows, labels, epsilon=0.5)  # a page by hand with a later score
+    with_score = prepriv.Report.of(
+        clf.model_.declared, private=True, receipt=clf.model_.receipt, measured=later, model=clf.model_
+    )
+    assert any("on which rows" in one for one in to_ask(str(ledger), clf.model_, with_score))
 
 
 UNKNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."

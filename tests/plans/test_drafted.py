@@ -242,7 +242,7 @@ def test_a_draft_that_states_less_than_it_spends_is_refused():
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pa.csv.write_csv(TABLE, "t.csv")
-    Ledger.create("L.db", "people", epsilon=9, delta=1e-3)
+    Ledger.create("L.db", "people", epsilon=4.5, delta=1e-3)
     return tmp_path
 
 
@@ -282,7 +282,7 @@ def test_a_drafted_schema_carries_its_claim_and_remembers_its_ledger(folder, cap
         assert run([*command[:-1], "L.db", *(["--overwrite"] if command[0] == "train" else [])]) == 0
         assert "does not hold" not in said(capsys)[1]
     left = Ledger.open("L.db").remaining().epsilon
-    assert left == pytest.approx(9 - 0.5 - 2 * 1 - 0.5 - 0.1, abs=1e-3)  # the draft is charged once
+    assert left == pytest.approx(4.5 - 0.5 - 2 * 1 - 0.5 - 0.1, abs=1e-3)  # the draft is charged once
 
 
 def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
@@ -311,15 +311,19 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     Path("S.yaml").write_text(yaml.safe_dump(schema))
     assert run([*here, "--out", "silent", "--ledger", "L.db"]) == 0
     capsys.readouterr()
-    assert run(["report", "paid", "--ledger", "L.db"]) == 0
+    assert run(["report", "paid", "--ledger", "L.db"]) == 8
     out, _ = said(capsys)
-    assert "booked at least what this model claims" in out and "ASK BEFORE YOU SIGN" not in out
+    asked = "ASK BEFORE YOU SIGN: what L.db paid for beside this model: row"
+    assert "booked at least what this model claims" in out and f"{asked} 5, a model (" in out
+    assert out.count("ASK") == 1  # and nothing of the draft, which the model claims
     assert "1 charge came before: row 1, a schema draft (epsilon" in out and "whether ε and δ" not in out
-    assert run(["report", "second", "--ledger", "L.db"]) == 0  # a second model of the same draft
-    assert "whether ε and δ of this model were chosen before anyone saw the draft" in said(capsys)[0]
+    assert run(["report", "second", "--ledger", "L.db"]) == 8  # a second model of the same draft
+    told = said(capsys)[0].partition(f"{asked} 3, a model (")[2]
+    assert "whether ε and δ of this model were chosen before anyone saw the draft" in told
     page = Path("paid/report.html").read_text()
     assert (
-        "The ledger adds plainly: 0.5 + 1 = 1.5 of 9" in page and "sees this model and its draft can" in page
+        "The ledger adds plainly: 0.5 + 1 = 1.5 of 4.5" in page
+        and "sees this model and its draft can" in page
     )
     assert "adds plainly" not in Path("silent/report.html").read_text()
     assert run(["report", "half", "--ledger", "other.db"]) == 1
@@ -334,7 +338,7 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["ledger", "verify", "L.db", "silent"]) == 8  # the same answer as `report --ledger`
     assert "ASK BEFORE YOU SIGN" in said(capsys)[0]
     assert run(["report", "silent", "--ledger", "L.db"]) == 8  # not decided: only people can say it
-    last = capsys.readouterr().out.strip().split("\n")[-1]
+    last = capsys.readouterr().out.strip().split("\n")[-2]
     assert last.startswith("ASK BEFORE YOU SIGN") and "They are not exactly what was drafted" in last
     assert "schema draft of row 1, which the model does not claim" in last
     assert run(["ledger", "verify", "L.db", "half/model"]) == 5
@@ -352,8 +356,8 @@ def test_a_ledger_pays_for_the_draft_or_it_is_said(folder, capsys):
     assert run(["report", "half", "--ledger", "other.db", "--ledger", "L.db"]) in (0, 8)
     assert "is not in this ledger" not in said(capsys)[0]
     assert run(["report", "silent", "--ledger", "L.db", "--json"]) == 8
-    (asked,) = json.loads(said(capsys)[0])["ask_before_you_sign"]
-    assert asked in last
+    draft, others = json.loads(said(capsys)[0])["ask_before_you_sign"]
+    assert draft in last and others.startswith("what L.db paid for beside this model: row 1, a schema draft")
 
 
 def test_whoever_edits_a_draft_and_its_hash_is_found_out_by_the_ledger(folder, monkeypatch):

@@ -110,7 +110,7 @@ def folder(tmp_path, monkeypatch, rng):
     (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
     (tmp_path / "s.yaml").write_text(SCHEMA)
     monkeypatch.chdir(tmp_path)
-    assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "9", "--delta", "1e-4"]) == 0
+    assert run(["ledger", "create", "l.db", "--dataset", "d", "--epsilon", "4", "--delta", "1e-4"]) == 0
     return tmp_path
 
 
@@ -120,7 +120,7 @@ def test_artifact_and_report_carry_the_receipt_of_their_charge(folder, capsys):
     entry = Ledger.open("l.db").entries()[0]
     told = {
         "dataset": "d",
-        "cap": "epsilon 9, delta 0.0001",
+        "cap": "epsilon 4, delta 0.0001",
         "total": f"epsilon {entry.spent.main * 1e-9:.9f}, delta 0.00001",
     }
     assert model.receipt == {"plan_uid": entry.plan_uid, "sequence": 1, "head": entry.head} | told

@@ -126,21 +126,33 @@ def pages_in_words(model: Path, released: Model, verified: Path | None = None) -
     ]
 
 
-def scores_beside(file: Path, model: Model, header: Header, rows: Sequence[Entry]) -> dict[str, str]:
-    """In the folder of a run: files that are, byte for byte, scores of its model which a ledger released, in words by their run.
+def scores_beside(file: Path, model: Model, header: Header, rows: Sequence[Entry]) -> dict[Path, str]:
+    """In the folder of a run: files that are, byte for byte, scores of its model which a ledger released, each in words.
 
     file: that of the model.
     """
     digits = model_hash(model)[:DIGITS]
     paid = {one.plan_uid: one.sequence for one in rows if model_of(one) == digits}
-    made = {one.artifact: one.plan_uid for one in rows if one.kind == "released" and one.plan_uid in paid}
-    found = dict[str, str]()
+    return {
+        one: f"{one} stands beside this model, and is its score that row {paid[uid]} paid for. {not_covered(model, header, rows)}"
+        for one, uid in _released(file, rows).items()
+        if uid in paid
+    }
+
+
+def released_beside(file: Path, rows: Sequence[Entry]) -> set[str]:
+    """The runs of which a file lies in the folder of a run, byte for byte as a ledger released it. file: that of the model."""
+    return {*_released(file, rows).values()}
+
+
+def _released(file: Path, rows: Sequence[Entry]) -> dict[Path, str]:
+    """In the folder of a run: files that a ledger released, and the run of each."""
+    made = {one.artifact: one.plan_uid for one in rows if one.kind == "released"}
+    found = dict[Path, str]()
     for one in _files_of_run(file) if made else ():
         with suppress(OSError):
             if one.stat().st_size <= _LARGEST and (uid := made.get(sha256_of(one))):
-                found[uid] = (
-                    f"{one} stands beside this model, and is its score that row {paid[uid]} paid for. {not_covered(model, header, rows)}"
-                )
+                found[one] = uid
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
-from prepriv.commands.receipts import not_recorded, where_it_is
+from prepriv.commands.receipts import asked_of_rows, not_recorded, where_it_is
 from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
@@ -20,7 +20,7 @@ from prepriv.evaluation.found_hashes import found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.in_words import guesses_in_words, hardly_limits
+from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.ledger import Entry, Header, Ledger
 from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
@@ -35,7 +35,6 @@ _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
 )
-_NO_LIMIT = "this cap hardly limits anything: an attacker who sees all that it allows is right nearly always. Ask why it is so high, and what else will be charged"
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
@@ -327,6 +326,8 @@ def to_ask(
         *_other_caps(place, others),
         *unclaimed_drafts(place, model, others, tables)[1],
     ]
+    if page is not None and isinstance(page.measured, PrivateEvaluation) and page.measured.which_rows:
+        asked.append(asked_of_rows(page.measured.which_rows))
     if row is None:  # said as wrong
         return asked
     asked += scores_not_shown(books, model_hash(model)[:DIGITS], page, shown)
@@ -366,9 +367,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         f"in this copy of the ledger {_charges(book.header, rows, later, 'came later', this)}",
     ]
     if before:
-        lines.append(
-            f"{_charges(book.header, rows, before, 'came before', this)}. Ask what was chosen after seeing the results{_second(model, before)}"
-        )
+        lines.append(_charges(book.header, rows, before, "came before", this))
     unit, cap, alike = book.header.unit, book.header.cap, _alike(place, further)
     alone = ""
     if len(alike) > 1:
@@ -385,11 +384,34 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         )
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")
-    if hardly_limits(amount_in_words(unit, cap)):
-        lines.append(_NO_LIMIT)
     if unit == "basic":
         lines.append(_COARSER)
     return lines
+
+
+def other_charges(places: Sequence[str], model: Model, shown: Collection[str]) -> list[str]:
+    """What to ask of ledgers that paid for more than a model and the drafts that it claims, a line for each ledger.
+
+    shown: the runs whose files lie beside the model.
+    """
+    told, this = model.receipt or {}, {model_hash(model)[:DIGITS]: "this model"}
+    drafts = {(drafted.ledger or {}).get("plan_uid") for drafted in model.declared.domain.drafts}
+    own = {told.get("plan_uid"), *drafts, *shown}
+    found = list[str]()
+    for place in places:
+        book = Ledger.open(place)
+        rows = book.entries()
+        others = [one for one in rows if one.kind == "charged" and one.plan_uid not in own]
+        # a score of this model has a question of its own: `scores_not_shown`
+        others = [one for one in others if model_of(one) not in this]
+        if not others:
+            continue
+        before = [one for one in others if one.sequence < told.get("sequence", 0)]
+        found.append(
+            f"what {place} paid for beside this model: {'; '.join(runs_in_words(book.header, rows, others, this))}. Ask the curator for each file, which "
+            f"`prepriv ledger verify LEDGER FILES` judges, and what was chosen after seeing it{_second(model, before)}"
+        )
+    return found
 
 
 def _second(model: Model, before: Sequence[Entry]) -> str:

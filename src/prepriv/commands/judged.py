@@ -23,6 +23,7 @@ from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import (
     Given,
     Receipt,
+    asked_of_rows,
     charges_of,
     missing_receipts,
     not_compared_in,
@@ -367,7 +368,7 @@ def _scores(
                     f"where the model is that was measured: row {row.sequence} paid to evaluate {whose_score(row, {})}, and no file given is that model"
                 )
             if not judged[name].undecided:  # its bytes are those that were released
-                judged[name].remarks += [said] if (said := said_of_rows(Path(name))) else []
+                judged[name].asked.append(asked_of_rows(said_of_rows(Path(name))))
                 shown.add(uid)
     return shown
 

@@ -27,7 +27,7 @@ from prepriv.ledger.urls import is_url
 
 if TYPE_CHECKING:
     from prepriv.commands.judged import Judged
-    from prepriv.commands.receipts import Given
+    from prepriv.commands.receipts import Collected
     from prepriv.commands.several import Book
 
 _MANY = 10  # lines of files that were not compared for the same reason
@@ -274,6 +274,7 @@ def verify(
 
     A ledger that was restored from an older copy, lacks its last rows, or was made again is consistent by itself. Only receipts can
     show that, so give everything that was released together with the ledger.
+    Exit code 8 leaves something to ask: a charge of which no file was given, a cap that hardly limits anything, or whose rows a later score was measured on.
     "ok" stands on files that were compared whole; every other file, named or in a folder, is listed. A page is compared, word for word, with its model, if that is given or lies beside it.
     """
     from prepriv.commands.receipts import collected, ledgers_among, ledgers_inside
@@ -311,8 +312,9 @@ def verify(
 
             files = judge(given, rows, by_hand, all_given.models)
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
-        perhaps += _hardly_limited([books[name] for name in rows])
-        others, together = _beside_files(books, [*rows], given if files else {}, all_given.models)
+        perhaps += _hardly_limited({name: books[name] for name in rows})
+        others, together = _beside_files(books, [*rows], all_given if len(sound) == len(found) else None)
+        perhaps += others.values()
         if as_json:
             told = _verdict(found, files, all_given.not_compared, [*by_hand])
             more = {"ask_of_ledgers": perhaps, "copies": copied, "together": together, "not_given": others}
@@ -334,7 +336,7 @@ def verify(
         for line in _not_compared(all_given.not_compared):
             say(line, err=as_json)
         if not as_json:
-            for line in (*(f"{name}: {line}" for name, line in others.items()), *together):
+            for line in together:
                 say(line)
         for asked in perhaps:
             say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
@@ -343,7 +345,7 @@ def verify(
         open_ = perhaps or all_given.not_compared or any(one.asked or one.undecided for one in files.values())
         wrong = any(found.values()) or any(one.wrong for one in files.values())
         code = LedgerCorrupt.exit_code if wrong else NOT_DECIDED if open_ else 0
-        if given or by_hand or all_given.not_compared:
+        if given or by_hand or all_given.not_compared or perhaps:
             say(f"exit code {code}: {_ENDS[code]}", err=as_json)
         if code:
             raise typer.Exit(code)
@@ -419,10 +421,10 @@ def _perhaps_the_same(headers: Sequence[Header]) -> list[str]:
     return perhaps_the_same(headers)
 
 
-def _hardly_limited(books: Sequence[Book]) -> list[str]:
+def _hardly_limited(books: Mapping[str, Book]) -> list[str]:
     from prepriv.commands.several import hardly_limited
 
-    return hardly_limited(books) if len(books) > 1 else []
+    return hardly_limited(books)
 
 
 def _copies(books: Mapping[str, Book]) -> dict[str, str]:
@@ -456,16 +458,16 @@ def _of_the_same(books: Mapping[str, Book], others: Sequence[str], name: str) ->
 
 
 def _beside_files(
-    books: Mapping[str, Book], names: Sequence[str], given: Mapping[str, Given], models: Mapping[str, str]
+    books: Mapping[str, Book], names: Sequence[str], given: Collected | None
 ) -> tuple[dict[str, str], list[str]]:
-    """(Of each ledger what it paid for that no file names, where files were given; what is booked in all of them)."""
+    """(Of each ledger what to ask of what it paid for and no file names, where files were given; what is booked in all of them)."""
     if not given and len(names) < 2:
         return {}, []
     from prepriv.commands.receipts import runs_named
-    from prepriv.commands.several import booked_together, paid_for_others
+    from prepriv.commands.several import booked_together, not_given
 
-    named = runs_named([*given.values()], [books[name][1] for name in names])
-    others = {name: paid_for_others(books[name], named, models) for name in names if given}
+    named = runs_named([*given.given.values()] if given else [], [books[name][1] for name in names])
+    others = {name: not_given(name, books[name], named, given.models) for name in names if given}
     return {name: line for name, line in others.items() if line}, booked_together(
         [books[name] for name in names]
     )

@@ -337,6 +337,11 @@ def said_of_rows(file: Path) -> str:
     return unescape(found[1]) if found else ""
 
 
+def asked_of_rows(said: str) -> str:
+    """What to ask of a score that was measured after its model was released: only who measured it knows whose rows these were. said: by the score itself."""
+    return f"on which rows this score was measured, and whether the model was trained on any of them: ask whoever measured it. {said or 'The file of the score does not say it.'}"
+
+
 _LONGEST_ANSWERS = 2**20  # bytes: a hostile file costs no more memory than that allows
 
 

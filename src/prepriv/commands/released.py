@@ -17,11 +17,12 @@ import typer
 
 from prepriv._text import csv_cell
 from prepriv.columns import Numeric
-from prepriv.commands.beside import of_another_model, pages_in_words, scores_beside
+from prepriv.commands.beside import of_another_model, pages_in_words, released_beside, scores_beside
 from prepriv.commands.charged import (
     booked_findings,
     charge_problems,
     holding,
+    other_charges,
     perhaps_the_same,
     to_ask,
     told_of_charge,
@@ -32,7 +33,7 @@ from prepriv.commands.common import declared_weights, private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.receipts import are_answers, files_of, header_of
+from prepriv.commands.receipts import are_answers, asked_of_rows, files_of, header_of, said_of_rows
 from prepriv.commands.several import booked_together, copies, copy_in_words, hardly_limited
 from prepriv.commands.verify import SAID, both_accounts, data_in, differences, of_another_version
 from prepriv.ledger import Ledger, LedgerError
@@ -354,17 +355,20 @@ def _check_charge(
         small, _ = unclaimed_drafts(place, released, others)
         headers = [books[one][0] for one in places]
         told = [] if wrong or failed else told_of_charge(place, released, others)
-        of_each = [books[one] for one in places]
-        told += booked_together(of_each) if told else []
-        scores = dict[str, str]()
-        for one in places:
-            scores |= scores_beside(file, released, *books[one])
+        of_each = {one: books[one] for one in places}
+        told += booked_together([*of_each.values()]) if told else []
+        scores, shown = dict[Path, str](), set[str]()
+        for header, rows in of_each.values():
+            scores |= scores_beside(file, released, header, rows)
+            shown |= released_beside(file, rows)
         told += [*scores.values()] if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
             *perhaps_the_same(headers),
             *hardly_limited(of_each),
-            *to_ask(place, released, page, others, shown=scores),
+            *to_ask(place, released, page, others, shown=shown),
+            *(f"{one}: {asked_of_rows(said_of_rows(one))}" for one in scores),
+            *([] if wrong else other_charges(places, released, shown)),
         ]
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None

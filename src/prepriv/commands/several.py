@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from prepriv.commands.charged import runs_in_words
-from prepriv.guarantees.in_words import guesses_in_words, right_at_most
-from prepriv.guarantees.printed import percent
+from prepriv.guarantees.in_words import guesses_in_words, hardly_limits
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, amount_in_words, short_amount
 from prepriv.ledger.hash_chain import whose
@@ -68,26 +67,34 @@ def _add_up(books: Sequence[Book]) -> bool:
     return not books[0][0].periods and len(kinds) == 1 and len(about) < 2
 
 
-def hardly_limited(books: Sequence[Book]) -> list[str]:
-    """What to ask of several ledgers of data sets with other names whose caps allow an attacker to be right nearly always, if they are of the same people."""
-    if len({header.dataset for header, _ in books}) < 2 or not _add_up(books):
-        return []
-    caps = amount_in_words(books[0][0].unit, sum((header.cap for header, _ in books), Quanta(0)))
-    right = right_at_most(caps)
-    if right is None or percent(right) != "100%":
-        return []
-    return [
-        f"whether these {len(books)} ledgers are of the same people: if they are, everything that they may ever hold together is {guesses_in_words(caps)}. "
-        "Then ask why the caps are so high"
-    ]
+def hardly_limited(books: Mapping[str, Book]) -> list[str]:
+    """What to ask of ledgers, by their place, whose cap lets an attacker be right nearly always; and of several of data sets with other names whose caps do so together, if they are of the same people."""
+    found = list[str]()
+    for place, (header, _) in books.items():
+        cap = amount_in_words(header.unit, header.cap)
+        if hardly_limits(cap):
+            each = f" of each {header.periods.split()[0]}" if header.periods else ""
+            found.append(
+                f"why the cap{each} of {place} is so high: it hardly limits anything, and an attacker who sees all that it allows is right nearly always "
+                f"({guesses_in_words(cap)}). Ask the curator, and what else will be charged"
+            )
+    several = [*books.values()]
+    if len({header.dataset for header, _ in several}) < 2 or not _add_up(several):
+        return found
+    caps = amount_in_words(several[0][0].unit, sum((header.cap for header, _ in several), Quanta(0)))
+    if hardly_limits(caps):
+        found.append(
+            f"whether these {len(books)} ledgers are of the same people: if they are, everything that they may ever hold together is {guesses_in_words(caps)}. "
+            "Then ask the curator why the caps are so high"
+        )
+    return found
 
 
-def paid_for_others(book: Book, named: Collection[str], models: Mapping[str, str]) -> str:
-    """Of a ledger that was given with files: the charges that no file names, in words; "" where each is named. models: those given, by the first digits of their hash."""
+def not_given(place: str, book: Book, named: Collection[str], models: Mapping[str, str]) -> str:
+    """What to ask of a ledger that was given with files: what it paid for that no file given names; "" where each charge is named. models: those given, by the first digits of their hash."""
     header, rows = book
     others = [one for one in rows if one.kind == "charged" and one.plan_uid not in named]
-    told = runs_in_words(header, rows, others, models)
-    runs = len({one.plan_uid for one in others})
+    told = "; ".join(runs_in_words(header, rows, others, models))
     if not told:
         return ""
-    return f"{runs} charge{'s' if runs > 1 else ''} paid for what no file given names: {'; '.join(told)}. A package need not hold all of it. Ask where it is"
+    return f"what {place} paid for beside these files: {told}. Ask the curator for each file, and what was chosen after seeing it"

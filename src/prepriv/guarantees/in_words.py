@@ -187,14 +187,18 @@ def hardly_limits(amounts: str) -> bool:
     Returns
     -------
     bool
-        False for rho, because it does not determine one curve, and for words without amounts.
+        False for words without amounts. For rho, which does not determine one curve, whether a Gaussian mechanism of that rho
+        lets it.
 
     Examples
     --------
-    >>> hardly_limits("epsilon 6, delta 0.0001"), hardly_limits("epsilon 4, delta 0.00005")
-    (True, False)
+    >>> hardly_limits("epsilon 6, delta 0.0001"), hardly_limits("epsilon 4, delta 0.00005"), hardly_limits("rho 12")
+    (True, False, True)
     """
-    return (right_at_most(amounts) or 0.0) >= _NEARLY_ALWAYS
+    right, rho = right_at_most(amounts), _amounts(amounts).get("rho")
+    if right is None and rho is not None:
+        right = _right(gaussian(math.sqrt(2 * rho)))  # one that the cap allows
+    return (right or 0.0) >= _NEARLY_ALWAYS
 
 
 def _amounts(amounts: str) -> dict[str, float]:
