@@ -136,6 +136,20 @@ def test_weights_are_advised_where_a_class_is_rare_and_not_where_classes_are_equ
     assert alone.recalls == ()
 
 
+def test_a_score_that_is_too_good_asks_for_a_column_that_holds_the_answer():
+    """It follows from the score alone: no column is looked at."""
+    for wrong, rare, asked in ((4, 1800, True), (200, 1800, False), (4, 100, False)):
+        rest = 4000 - rare
+        counts = [[rare - wrong // 2, wrong // 2], [wrong // 2, rest - wrong // 2]]
+        found = measured({"accuracy": [4000 - wrong, wrong], "confusion": counts}).quality
+        said = " ".join(to_do(found, weighed=False, weak=False))
+        assert ("restates it" in said) is asked
+        assert not (asked and "Nothing in these numbers" in said)
+    for low, asked in ((0.995, True), (0.9, False)):
+        found = Quality("rows", of_number=True, error=1.0, r2=0.999, r2_ends=(low, 1.0), beats_mean=True)
+        assert ("restates it" in " ".join(to_do(found, weighed=False, weak=False))) is asked
+
+
 def test_a_model_that_may_be_guessing_is_not_called_fine():
     """300 records: nothing was known about the commonest class, and nothing asked for a change."""
     right = Share("right", 0.7, 0.5, 0.9)

@@ -451,6 +451,14 @@ def _weigh(known: Known, said: dict[str, Any]) -> bool:
     return _weak_recall(known, said) or _beaten(known) != (False, True)
 
 
+@says(
+    "It is right nearly always, which is rare. If a column is filled in only when the answer is known, or restates it, [[any]]"
+)
+def _too_good(known: Known, said: dict[str, Any]) -> bool:
+    figures = [known.figure(name) or 0.0 for name in ("accuracy", "R2")]
+    return max(figures) >= 0.98  # up to noise
+
+
 # ------------------------------------------------------------------------------------------ numbers
 
 

@@ -98,3 +98,14 @@ def test_the_curator_is_told_which_rows_are_left_out(folder):
     found = prepriv.validate(schema.domain(rows=2), rows, ["no"] * 7)
     assert found.units == (2, 1, 2) and not found.clean
     assert "units: 2 (declared: 2); rows left out: 1 without an id, 2 beyond" in str(found)
+
+
+def test_where_a_unit_is_declared_units_are_counted_in_words(folder, run):
+    """Of patients with several rows: "400 records are few", and a draft was charged without a word on what --rows counts."""
+    schema, data = folder / "S.yaml", folder / "visits.csv"
+    _, output = run("describe", data, "--schema", schema, "--epsilon", "0.05", "--out", folder / "d.html")
+    assert "400 units are" in output and "400 records are" not in output
+    draft = ["schema", "init", data, "--label", "y", "--unit", "patient_id", "--rows-per-unit", "3"]
+    _, output = run(*draft, "--rows", "400", "--epsilon", "9", "--dry-run")
+    assert "--rows 400 is taken as the number of 'patient_id', not of rows" in output
+    assert "units to see a class" in output

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from prepriv.adjacency import n_is_public
+from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.commands.common import load
 from prepriv.commands.exits import Stop, reason, say
 from prepriv.domain import Domain
@@ -87,16 +87,21 @@ def say_other_rows(schema: Schema, rows: int | None) -> None:
         )
     n = schema.rows if rows is None else rows
     if schema.unit is not None and n is not None:
-        small = (
-            "If the table has more, the run stops when it reads them: after the charge of a ledger, which stays"
-            if n_is_public(schema.adjacency)
-            else "A number that is too small is not found"
-        )
-        say(
-            f"{'rows:' if rows is None else '--rows'} {n:,} is taken as the number of {schema.unit!r}, not of rows. {small}. A number that is too large is not "
-            "found, because the true one is private: model and score are then wrong",
-            err=True,
-        )
+        say_units(n, schema.unit, schema.adjacency, "rows:" if rows is None else "--rows")
+
+
+def say_units(n: int, unit: str, adjacency: Adjacency, given: str) -> None:
+    """One line before a charge: that n, given so, counts units and not rows."""
+    small = (
+        "If the table has more, the run stops when it reads them: after the charge of a ledger, which stays"
+        if n_is_public(adjacency)
+        else "A number that is too small is not found"
+    )
+    say(
+        f"{given} {n:,} is taken as the number of {unit!r}, not of rows. {small}. A number that is too large is not "
+        "found, because the true one is private: what is released is then wrong",
+        err=True,
+    )
 
 
 def opened(data: str, query: Path | None = None) -> Stream:

@@ -16,7 +16,7 @@ from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
 from prepriv.columns import Numeric
 from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
-from prepriv.commands.data import DATA, QueryOption, opened
+from prepriv.commands.data import DATA, QueryOption, opened, say_units
 from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import paid_output, reserved_file, writable_file, write_text
 from prepriv.commands.printing import AsJson, console
@@ -137,6 +137,8 @@ def schema_init(
                 needs = plan.said()
         except BadSchema as error:
             raise BadSchema(f"{data}: {error}") from None
+        if unit is not None:
+            say_units(rows, unit, plan.look.adjacency, "--rows")
         for line in needs:
             say(line, err=True)
         if dry_run:

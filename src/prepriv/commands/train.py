@@ -344,7 +344,7 @@ def _say_few(plan: Plan) -> None:
         return
     enough = gdp_epsilon(gdp_mu(plan.epsilon, plan.delta) * FEWEST_SIGNALS / strength, plan.delta)
     least = f"about --epsilon {up(enough, 2)} is" if enough < USELESS else "only more records are"
-    said = f"a model of {plan.n:,} records at ε = {exact(plan.epsilon)} is mostly noise: {least} the least that can show more"
+    said = f"a model of {plan.n:,} {'records' if plan.domain.unit is None else 'units'} at ε = {exact(plan.epsilon)} is mostly noise: {least} the least that can show more"
     console.print(f"WARNING: {said}", soft_wrap=True)
 
 

@@ -193,6 +193,7 @@ def wide_answers(plan: AskedPlan) -> str:
         halves,
         ["fewer questions"] * (len(plan.pieces) > 1),
         grouped={str(q) for q in plan.questions if _declared_groups(plan, q)},
+        counted=plan.look.counted,
     )
 
 

@@ -250,10 +250,10 @@ def too_few(plan: DescribePlan) -> str:
             found = {"means": means, "counts": [SURE * noise / n for noise in counts]}
             return {what: each[0] for what, each in found.items() if each}
 
-        return said_if_wide(look.n, look.epsilon, look.delta, halves, ["fewer columns"])
+        return said_if_wide(look.n, look.epsilon, look.delta, halves, ["fewer columns"], counted=look.counted)
     enough = look.epsilon * least / look.n
     return (
-        f"{look.n:,} records are too few to describe at this epsilon: about {math.ceil(least):,} are needed before anything stands "
+        f"{look.n:,} {look.counted} are too few to describe at this epsilon: about {math.ceil(least):,} are needed before anything stands "
         f"out of the noise, or about epsilon = {enough:.2g}, or fewer columns"
     )
 

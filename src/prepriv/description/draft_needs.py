@@ -25,7 +25,7 @@ class DraftNeeds:
 
     epsilon: of the draft. a_class, a_category: records with one value; a_class is None where the classes are declared. numbers: records with a number of one sign and power of two.
     beyond: how many records a drafted bound is aimed to leave outside, where the whole range is seen; beyond_one_size: how many lie
-    beyond a quantile from which a bound of numbers of one power of two is estimated.
+    beyond a quantile from which a bound of numbers of one power of two is estimated. counted: records or units.
     """
 
     epsilon: float
@@ -34,14 +34,15 @@ class DraftNeeds:
     numbers: int
     beyond: int
     beyond_one_size: int
+    counted: str = "records"
 
     def __str__(self) -> str:
         return (
             f"at ε = {exact(self.epsilon)}, a draft needs about "
-            + ("" if self.a_class is None else f"{self.a_class:,} records to see a class and ")
-            + f"{self.a_category:,} {'records ' if self.a_class is None else ''}to see a category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} records lie in it. Each bound is "
-            f"aimed at {self.beyond:,} records outside it, and more lie outside where part of the range is not seen. "
-            f"Bounds of numbers of one such range, as years are, are estimated from quantiles aimed at up to {self.beyond_one_size:,} records beyond each"
+            + ("" if self.a_class is None else f"{self.a_class:,} {self.counted} to see a class and ")
+            + f"{self.a_category:,} {f'{self.counted} ' if self.a_class is None else ''}to see a category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} {self.counted} lie in it. Each bound is "
+            f"aimed at {self.beyond:,} {self.counted} outside it, and more lie outside where part of the range is not seen. "
+            f"Bounds of numbers of one such range, as years are, are estimated from quantiles aimed at up to {self.beyond_one_size:,} {self.counted} beyond each"
         )
 
 
@@ -76,6 +77,7 @@ def needs_of(
         math.ceil((seen + _MOSTLY) * kinds),
         round(inside),
         round(inside_one_size),
+        look.counted,
     )
 
 
@@ -88,7 +90,7 @@ def hopeless(look: Look) -> str:
     if look.n / 2 >= _threshold(look, name):
         return ""
     return (
-        f"{look.n:,} records are too few for a private draft at this epsilon, which needs about {_to_see(look, name):,} to see a {what}. "
+        f"{look.n:,} {look.counted} are too few for a private draft at this epsilon, which needs about {_to_see(look, name):,} to see a {what}. "
         "Draft with a larger epsilon, or declare the schema by hand. Nothing was charged"
     )
 

@@ -174,7 +174,7 @@ class PrivateDraft:
             least = (self.plan.needs.a_class if name == label else self.plan.needs.a_category) or 0
             unlisted.setdefault((least, as_often_as_not(look, part.name)), []).append(repr(name))
         lines += [
-            f"NOT LISTED: rare values of {', '.join(names)}. A value of about {least:,} records is listed 95 times in 100, one of about "
+            f"NOT LISTED: rare values of {', '.join(names)}. A value of about {least:,} {self.plan.whose} is listed 95 times in 100, one of about "
             f"{even:,} as often as not, and rarer ones mostly are not"
             for (least, even), names in unlisted.items()
         ]

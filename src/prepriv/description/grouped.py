@@ -121,7 +121,9 @@ def wide_groups(plan: AskedPlan) -> str:
 
     what = {_SAID_AS.get(question.kind, "means") for question in plan.questions}
     look = plan.look
-    return said_if_wide(look.n, look.epsilon, look.delta, halves, ["fewer columns"], grouped=what)
+    return said_if_wide(
+        look.n, look.epsilon, look.delta, halves, ["fewer columns"], grouped=what, counted=look.counted
+    )
 
 
 def of_groups(plan: AskedPlan, asker: Asker) -> dict[str, GroupSummary]:

@@ -76,6 +76,11 @@ class Look(Priced):
         )
 
     @property
+    def counted(self) -> str:
+        """What n counts, in words."""
+        return "records" if self.unit is None else "units"
+
+    @property
     def mu(self) -> float:
         """Of the Gaussian releases together."""
         square = math.fsum(part.mu**2 for part in self.parts) * CLOSE_UP

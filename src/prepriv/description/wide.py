@@ -22,11 +22,12 @@ def said_if_wide(
     cures: Sequence[str],
     *,
     grouped: Collection[str] = (),
+    counted: str = "records",
 ) -> str:
     """That answers will have wide intervals or none, and what would be enough; "" if all are narrow.
 
     halves: of so many records, half of the 95 % interval of each answer in parts of its bounds or of the records; not a number where
-    nothing is left to say. grouped: the answers that are for each of several groups, taken to be of equal size.
+    nothing is left to say. grouped: the answers that are for each of several groups, taken to be of equal size. counted: what n counts.
     """
     found = halves(n)
     wide = {what: half for what, half in found.items() if not half <= WIDE_HALF}
@@ -47,15 +48,15 @@ def said_if_wide(
         n=n,
         epsilon=epsilon,
         delta=delta,
-        counted="records",
+        counted=counted,
         aim=" in groups of equal size" if by_groups else "",
         cures=[*cures, *["fewer groups"] * by_groups],
     )
-    of = "of all records, or of those of a group," if by_groups else "of all records"
+    of = f"of all {counted}, or of those of a group," if by_groups else f"of all {counted}"
     equal = (
         "Groups are taken to be of equal size. Of smaller groups less will be known. " if by_groups else ""
     )
     return (
-        f"{n:,} records are few for this epsilon. By the noise alone, in parts of the bounds of a mean and {of} for a count: "
+        f"{n:,} {counted} are few for this epsilon. By the noise alone, in parts of the bounds of a mean and {of} for a count: "
         f"{'; '.join(told)}. {equal}{enough}"
     )

@@ -274,20 +274,20 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
 
     A run with a holdout declares the whole table, and its model fewer records than that: only fewer test rows than those say nothing.
     """
-    trained = model.declared.n
+    trained, what = model.declared.n, "records" if plan.domain.unit is None else "units"
     if plan.n < trained:
         return ""
     if plan.n > trained:
         drafted = any(drafted.rows == plan.n for drafted in model.domain.drafts)
         whole = ", as many as the schema was drafted from" if drafted else ""
         return (
-            f"the model was trained on {trained:,} declared records, and {plan.n:,} test rows are declared{whole}. If they hold those records, as "
-            "the file of a run with --holdout does, the score says little about new records, and they are paid for twice. The score of a "
-            "holdout is about records that were set aside, and stands in the report of the run"
+            f"the model was trained on {trained:,} declared {what}, and {plan.n:,} test rows are declared{whole}. If they hold those {what}, as "
+            f"the file of a run with --holdout does, the score says little about new {what}, and they are paid for twice. The score of a "
+            f"holdout is about {what} that were set aside, and stands in the report of the run"
         )
     return (
-        f"the model was trained on {plan.n:,} declared records, and as many test rows are declared. If they are the same, the score says nothing "
-        "about new records, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"
+        f"the model was trained on {plan.n:,} declared {what}, and as many test rows are declared. If they are the same, the score says nothing "
+        f"about new {what}, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"
     )
 
 

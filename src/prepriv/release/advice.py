@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prepriv.release.model import Model
 
 _NEAR = 0.05  # a share of the distance of the bounds of a target
+_NEARLY_ALL = 0.99  # of the predictions right, or of the variance of a target: with so much, a column may hold the answer
 _MOST = 5  # classes, or groups, that are named
 
 
@@ -190,6 +191,12 @@ def to_do(
     elif found.asks_for_more:
         few = ", ".join(in_quotes(share) for share in found.seldom_found[:_MOST])
         yield f"As measured, fewer than two in three records of {few} are recognised: do not rely on the model for them."
+    too_good = _too_good(found)
+    if too_good:
+        yield (
+            "It is right nearly always, which is rare. If a column is filled in only when the answer is known, or restates it, leave that column out: on rows "
+            "to predict it will be missing."
+        )
     incomparable = found.of_number and not found.compared
     unusable = found.of_number and found.compared and not found.beats_mean
     if unusable:
@@ -258,10 +265,28 @@ def to_do(
         or found.unknown
         or found.asks_for_more
         or found.often_cut
+        or too_good
     ):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
         if found.unseen:
             yield found.unseen
+
+
+def _too_good(found: Quality) -> bool:
+    """Whether so much is right that a column may hold the answer, where always naming one class or the mean would not do so."""
+    if found.of_number:
+        return found.r2_ends is not None and found.r2_ends[0] >= _NEARLY_ALL
+    often = (
+        found.commonest is None
+        or found.commonest.value is None
+        or found.commonest.value > 1 - 5 * (1 - _NEARLY_ALL)
+    )
+    return (
+        found.right is not None
+        and found.right.value is not None
+        and found.right.floor >= _NEARLY_ALL
+        and not often
+    )
 
 
 def _by_class(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, list[Share]]]:

@@ -273,7 +273,7 @@ def _origin(domain: Domain) -> Iterator[str]:
             yield f"The {'classes of the label' if classes else 'bounds of the target'} were declared, and the draft spent nothing on them."
     else:
         yield (
-            f"Columns, bounds{', classes' if domain.target is None else ''} and the number of records were declared by {named or 'whoever ran it'}. This run did not read "
+            f"Columns, bounds{', classes' if domain.target is None else ''} and the number of {'records' if domain.unit is None else 'units'} were declared by {named or 'whoever ran it'}. This run did not read "
             "them off the data. Whether someone did before, only they can say."
         )
 
