@@ -25,7 +25,14 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import LinearSVC
 
 import prepriv
@@ -101,6 +108,19 @@ def test_the_pipeline_takes_gaps_where_it_fills_them():
 def test_it_says_how_the_answer_differs():
     says = " ".join(reading(make_pipeline(transformers(), LogisticRegression()), DOMAIN, way="sketch").says)
     assert "rows drawn from a private sketch" in says and "penalty" in says
+
+
+def test_what_products_and_a_choice_of_columns_lose_is_said():
+    """Both were taken without a word on what noise does to them."""
+    products = make_pipeline(StandardScaler(), PolynomialFeatures(2), LogisticRegression())
+    says = " ".join(reading(products, NUMBERS_ALONE, n=N).says)
+    assert (
+        "PolynomialFeatures makes more features" in says
+        and "centred" not in says.split("PolynomialFeatures makes")[1]
+    )
+    chosen = make_pipeline(StandardScaler(), SelectKBest(k=1), LogisticRegression())
+    assert "SelectKBest chooses columns" in " ".join(reading(chosen, NUMBERS_ALONE, n=N).says)
+    assert "chooses columns" not in " ".join(reading(SCALED, NUMBERS_ALONE, n=N).says)
 
 
 @pytest.mark.parametrize("estimator", [LinearSVC, SGDClassifier])

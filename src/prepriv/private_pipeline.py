@@ -15,6 +15,7 @@ from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.compile_sklearn import LABELS
 from prepriv.preprocessing.fitted import Fitted, FittedPart
 from prepriv.preprocessing.sklearn_places import by_name, check_selectors, places_of
 from prepriv.preprocessing.sklearn_spec import class_path, spec_of
@@ -169,7 +170,7 @@ def reading(
     told += _by_place(before[0], domain)
     before, domain = _without_dropped(before, domain)
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
-    told += (*_by_order(fitted, domain), *_by_powers(fitted))
+    told += (*_by_order(fitted, domain), *_by_powers(fitted), *_by_choice(fitted))
     ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
@@ -399,19 +400,42 @@ def _by_order(fitted: Fitted, domain: Domain) -> tuple[str, ...]:
     )
 
 
+_SELECTING = (
+    *sorted(LABELS - {"TargetEncoder"}),
+    "SelectFromModel",
+    "RFE",
+    "RFECV",
+    "SequentialFeatureSelector",
+)
 _CENTRING = ("StandardScaler", "RobustScaler", "PowerTransformer")
 
 
 def _by_powers(fitted: Fitted) -> tuple[str, ...]:
-    """A sentence on powers of columns that were not centred before: noisy training tells them apart badly."""
+    """Sentences on powers of columns: each is trained with noise, and noisy training tells those apart badly that were not centred before."""
     names = [part.name for part in fitted.parts]
     if "PolynomialFeatures" not in names:
         return ()
+    wide = (
+        f"PolynomialFeatures makes more features, here up to {fitted.features:,} in all, and each is trained with noise: where records are few for so many, "
+        "the columns alone can be more accurate",
+    )
     if any(name in _CENTRING for name in names[: names.index("PolynomialFeatures")]):
-        return ()
+        return wide
     return (
+        *wide,
         "PolynomialFeatures of columns that are not centred makes features that move together, which noisy training tells apart badly: "
         "a StandardScaler before PolynomialFeatures usually helps",
+    )
+
+
+def _by_choice(fitted: Fitted) -> tuple[str, ...]:
+    """A sentence on parts that choose columns: they choose by noisy rows."""
+    names = dict.fromkeys(part.name for part in fitted.parts if part.name in _SELECTING)
+    if not names:
+        return ()
+    return (
+        f"{' and '.join(names)} chooses columns on rows drawn from a noisy sketch: another fit can choose others, and a column that matters little "
+        "can be missed or taken by chance (docs/sketch.md measures what that loses)",
     )
 
 
