@@ -21,6 +21,7 @@ from prepriv.mechanisms.quantile import (
     private_quantile,
     private_threshold,
     rank_above,
+    rank_of_values,
 )
 
 GRID = Grid(0.0, 1.0, 9)
@@ -111,6 +112,32 @@ def test_all_neighbours_of_all_small_data_sets():
                 worst = max(worst, log_ratio_range(at(values, above), at(other, above)))
     assert worst <= 0.8
     assert worst > 0.8 * (1 - 1e-8)  # attained: the factor 2 of the score range is needed
+
+
+@pytest.mark.parametrize("q", [0.0, 0.1, 0.25, 1 / 3, 0.5, 0.7, 1 - 2**-40, 1.0])
+def test_the_rank_of_a_private_number_of_values_is_paid_for(q):
+    # exhaustive, as above, with gaps (None): a record can become a gap, and the wanted rank moves with the number of values
+    grid, mechanism = Grid(0.0, 1.0, 4), ExponentialMechanism(0.8, quantile.SCORE_RANGE)
+    points = [None, *(grid[j] for j in range(4))]
+
+    def at(values):
+        there = [v for v in values if v is not None]
+        return exact_law(mechanism, point_scores(there, rank_of_values(q, len(there)), grid))
+
+    worst = 0
+    for values in itertools.chain.from_iterable(
+        itertools.combinations_with_replacement(points, k) for k in range(1, 5)
+    ):
+        mine = at(values)
+        for other in [values[1:], *((*values[1:], v) for v in points)]:
+            worst = max(worst, log_ratio_range(mine, at(other)))
+    assert worst <= 0.8
+
+
+@given(st.floats(0, 1), st.integers(0, 10**9))
+def test_one_value_moves_the_rank_by_none_or_one(q, m):
+    assert rank_of_values(q, m + 1) - rank_of_values(q, m) in (0, 1)
+    assert abs(rank_of_values(q, m) - rank_above(q, max(m, 1))) <= 1 or m == 0
 
 
 @settings(max_examples=150, deadline=None)

@@ -28,7 +28,7 @@ from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.laplace_sum import LaplaceSum
 from prepriv.mechanisms.lattice_noise import laplace_scale
-from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
+from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Session
 from prepriv.plans.priced import Priced
 from prepriv.tables.column import numbers_in
@@ -128,8 +128,8 @@ class NoisyQuantile:
     value : float
         The value, in the units of the column.
     ranks : float
-        How far its rank can be off, in records, with a chance of at least 95 %. NaN under add-or-remove-one: the rank
-        is sought among the declared n records, and the private number of records can be another.
+        How far its rank among the filled cells can be off, in records, with a chance of at least 95 %. A column of fewer
+        cells than that says nothing.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def quantiles(
     Parameters
     ----------
     values : column of numbers, (n,)
-        A column of any library. A number beyond the bounds is clamped. A gap counts as the middle of the bounds.
+        A column of any library. A number beyond the bounds is clamped. Gaps are left out.
     levels : sequence of float
         The levels, in (0, 1), each once. 0.5 is the median.
     low, high : float
@@ -401,9 +401,8 @@ def quantiles(
 
     Notes
     -----
-    Under add-or-remove-one the q-quantile is the value that (1 - q) n records exceed, where n is declared. If the
-    true number of records is twice n, that value is not the true q-quantile. `describe` counts the records and gives
-    an interval. The mechanism is the exponential mechanism on a grid of 4,097 values. Proof: docs/proofs/quantile.md.
+    The exponential mechanism on a grid of 4,097 values, on ranks among the filled cells. `describe` gives an interval
+    in the units of the column. Proof: docs/proofs/quantile.md.
 
     Examples
     --------
@@ -424,11 +423,10 @@ def quantiles(
     release = QuantileRelease.of_epsilon(epsilon / len(wanted) * DOWN, Grid(bounds.low, bounds.high, _POINTS))
     source, _ = pay(question, session, ledger)
     unit = unit_of(column, bounds)
-    filled = bounds.low + (bounds.high - bounds.low) * np.where(np.isnan(unit), 0.5, unit)
+    there = bounds.low + (bounds.high - bounds.low) * unit[~np.isnan(unit)]
     return {
         q: NoisyQuantile(
-            release.release(filled, name=f"quantile {q:g}", above=rank_above(q, question.n), session=source),
-            release.ranks(0.05) if n_is_public(adjacency) else math.nan,
+            release.release_level(there, name=f"quantile {q:g}", level=q, session=source), release.ranks(0.05)
         )
         for q in wanted
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +129,12 @@ class QuantileRelease:
         segment, offset = exact.place(session.release(name, self.mechanism, exact))
         return self.grid[int(starts[segment]) + offset]
 
+    def release_level(
+        self, values: NDArray[np.floating], *, name: str, level: float, session: Session
+    ) -> float:
+        """The same at a level of the values there are, whose number is private: docs/proofs/quantile.md, "A private number of values"."""
+        return self.release(values, name=name, above=rank_of_values(level, len(values)), session=session)
+
     def release_each(
         self,
         groups: Sequence[NDArray[np.floating]],
@@ -168,6 +175,16 @@ def rank_above(q: float, n: int) -> int:
     100
     """
     return round((1.0 - number("q", q, at_least=0.0, at_most=1.0)) * integer("n", n))
+
+
+def rank_of_values(q: float, m: int) -> int:
+    """`rank_above` of a private number m of values: floor((1 - q) m + 1/2) in exact arithmetic. One value more or less moves it by 0 or
+    1, so one record moves no score by more than one.
+
+    >>> rank_of_values(0.9, 1000)
+    100
+    """
+    return math.floor(Fraction(1.0 - q) * m + Fraction(1, 2))
 
 
 def private_threshold(
