@@ -342,6 +342,14 @@ def test_a_mistake_is_one_sentence_and_costs_nothing(questions, says, tmp_path):
     assert Ledger.open(tmp_path / "L.db").remaining().epsilon == 1
 
 
+def test_a_count_by_texts_says_what_it_does_not_release():
+    """A fifth of all records had a gap, and the line of the gaps was "too few to say"."""
+    table = pd.DataFrame({"town": ["a", "b", None] * 400})
+    found = prepriv.ask(table, {"town": Text()}, ["count by town"], epsilon=5.0)
+    assert list(found["count by town"]) == ["a", "b"]
+    assert "is not released" in str(found) and "too few to say" not in str(found)
+
+
 def test_a_hundred_thousand_groups_are_answered_or_refused():
     """A row is added to its group, and no row of all groups is made: that took five minutes."""
     who = [f"p{i}" for i in range(100_000)]

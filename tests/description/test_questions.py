@@ -106,7 +106,12 @@ def test_a_quantile_leaves_gaps_out_and_its_rank_needs_no_public_number(adjacenc
     gaps = np.where(np.arange(N) % 5 < 3, math.nan, VALUES)
     there = gaps[~np.isnan(gaps)]
     for n in (N, N // 2)[: 2 if adjacency == "add-or-remove-one" else 1]:
-        o = {"epsilon": 3.0, "n": n, "adjacency": adjacency, "session": NoisySession(NoiseSource.for_tests(n))}
+        o = {
+            "epsilon": 3.0,
+            "n": n,
+            "adjacency": adjacency,
+            "session": NoisySession(NoiseSource.for_tests(n)),
+        }
         for q, answer in prepriv.quantiles(gaps, [0.1, 0.5, 0.9], 0, 1000, **o).items():
             under, upto = (float(answer) > there).sum(), (float(answer) + 1 >= there).sum()
             assert under - answer.ranks <= q * len(there) <= upto + answer.ranks

@@ -601,3 +601,23 @@ def test_a_group_that_is_not_shown_to_differ_is_not_named_alone():
     assert "can be chance" in " ".join(to_do(found, weighed=False, weak=False))
     far = replace(found, group_balanced=(Share("0", 0.8, 0.7, 0.9), shares[1]))
     assert "can be chance" not in " ".join(to_do(far, weighed=False, weak=False))
+
+
+def test_every_class_and_group_of_many_is_named_or_counted():
+    """Lists were cut to five without a word: a reader took the five groups without a number for all of them, and there were 30."""
+    names = [f"s{k:02}" for k in range(32)]
+    few, low = tuple(map(Share, names)), tuple(Share(name, 0.1, 0.0, 0.2) for name in names)
+    high = tuple(Share(name, 0.9, 0.8, 1.0) for name in names)
+    common = {"right": Share("right", 0.8, 0.7, 0.9), "by": "state"}
+    each = [
+        Quality("", recalls=few, **common),
+        Quality("", recalls=low, **common),
+        Quality("", groups=few, **common),
+        Quality("", groups=high, **common),
+        Quality("", recalls=high[:2], group_recalls=(("s00", low), ("s01", low)), rare=("s00",), **common),
+        Quality("", group_recalls=(("s00", few),), rare=("s00",), **common),
+        Quality("", recalls=high[:2], group_balanced=low, **common),
+        Quality("", group_recalls=tuple((name, low[:2]) for name in names), **common),
+    ]
+    told = [" ".join([*found.fails(), *to_do(found, weighed=False, weak=False)]) for found in each]
+    assert all("27 more" in said or "22 more" in said for said in told), told

@@ -370,7 +370,12 @@ class Asker:
         """What follows from the pieces for a question."""
         if q.by is None:
             return self.in_group(q, 0)
-        return {name: self.in_group(q, g) for g, name in enumerate(self.groups(q.by).names)}
+        names = self.groups(q.by).names
+        if q.kind == "count" and isinstance(
+            self.columns[q.by], Text
+        ):  # of other texts and of gaps no count was released
+            names = self.seen[q.by]
+        return {name: self.in_group(q, g) for g, name in enumerate(names)}
 
     def in_group(self, q: Asked, g: int) -> Answer:
         if q.kind == "count":
@@ -408,7 +413,7 @@ class Asker:
         if q.by is not None and isinstance(self.columns[q.by], Text):
             piece, names = ("names", q.by), self.groups(q.by).names
             if names[g] not in self.noisy[piece]:
-                return NOTHING  # of what was not seen nothing is known
+                return NOTHING  # no count of it was released
             return count_estimate(self.noisy[piece][names[g]], self.count_noise(piece), self.most)
         rows = asked_rows(q, self.plan.domain)
         if not rows:

@@ -189,6 +189,15 @@ class AskedPlan:
         out = gaps_and_others(c for name, c in self.domain.columns.items() if name in asked)
         if any(q.kind == "covariance" for q in self.questions):
             out.append("covariance: of the records that have both cells.")
+        if by := [
+            q.by
+            for q in self.questions
+            if q.kind == "count" and isinstance(self.domain.columns.get(q.by or ""), Text)
+        ]:
+            out.append(
+                f"count by {', '.join(map(shown, dict.fromkeys(by)))}: of the common values of a column of texts alone. How many records have another value, or a gap, is not "
+                "released: declare the column as categorical, with its values, to count them."
+            )
         if any(q.kind == "share" for q in self.questions):
             out.append(
                 "share: of all records, or of all in the group. Records with a gap there count, as missing. Each share has noise of its own, so shares need not add up to 100 %."

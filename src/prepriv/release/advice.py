@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._callers import callers_level
-from prepriv._text import printable
 from prepriv.guarantees.printed import exact
-from prepriv.release.quality import Quality, Share, in_quotes, option_of
+from prepriv.release.quality import MOST, Quality, Share, first_of, in_quotes, option_of
 
 if TYPE_CHECKING:
     from prepriv.plans.plan import Plan
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 _NEAR = 0.05  # a share of the distance of the bounds of a target
 _NEARLY_ALL = 0.99  # of the predictions right, or of the variance of a target: with so much, a column may hold the answer
-_MOST = 5  # classes, or groups, that are named
 
 
 class NoiseAlone(UserWarning):
@@ -31,8 +29,6 @@ class NoiseAlone(UserWarning):
 def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
     """What noisy sums that look like noise alone may mean. classes: as declared; no label was looked at. in_python: names tools of
     scikit-learn that number classes, which no command uses."""
-    names = [f'"{printable(str(name))}"' for name in classes[:_MOST]]
-    more = f" and {len(classes) - _MOST} more" if len(classes) > _MOST else ""
     numbered = [str(name) for name in classes] == [str(k) for k in range(len(classes))]
     tools = (
         ""
@@ -42,7 +38,7 @@ def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
     )
     return (
         "What was released does not show that the model is more than noise. It may still be good: measure it before you use it or throw it away. "
-        f"Otherwise the rows say too little at this ε, or no label is a declared class ({', '.join(names)}{more}). {tools}`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
+        f"Otherwise the rows say too little at this ε, or no label is a declared class ({first_of([str(name) for name in classes])}). {tools}`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
     )
 
 
@@ -189,7 +185,7 @@ def to_do(
     elif weighed and worth_nothing:
         yield f"Classes are weighed, which can cost accuracy: judge the model by {_judged(found)}."
     elif found.asks_for_more:
-        few = ", ".join(in_quotes(share) for share in found.seldom_found[:_MOST])
+        few = first_of([share.name for share in found.seldom_found])
         yield f"As measured, fewer than two in three records of {few} are recognised: do not rely on the model for them."
     too_good = _too_good(found)
     if too_good:
@@ -218,34 +214,38 @@ def to_do(
             f"({'`evaluate_error_bound=` or ' if found.set_aside else ''}`error_bound=` in Python), {_again(found)}. That costs its ε again, and the noise grows with the bound."
         )
     if found.unknown:
-        classes = ", ".join(in_quotes(Share(name)) for name in found.unknown[:_MOST])
-        yield f"Do not rely on the model to recognise {classes} before that is measured: there were too few records beside the noise."
-    for share in found.rarely_found[:_MOST]:
+        yield f"Do not rely on the model to recognise {first_of(found.unknown)} before that is measured: there were too few records beside the noise."
+    for share in found.rarely_found[:MOST]:
         seen = f"of 100 records that are truly {in_quotes(share)} it recognises {share}"
         yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
+    if rest := found.rarely_found[MOST:]:
+        yield f"Nor to find {first_of([share.name for share in rest])}."
     if guessed := found.guessed_in_groups:
-        yield f"Do not use it for records of {_named(guessed)} (`{found.by}`) before a measurement shows that it does better than guessing there."
+        yield f"Do not use it for records of {first_of([share.name for share in guessed])} (`{found.by}`) before a measurement shows that it does better than guessing there."
         others = [s for s in found.group_balanced if s.value is not None and s not in guessed]
         if others and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in others):
             yield "That the other groups are shown to do better can be chance: a difference between groups is shown only where its own line says so."
-    everywhere = {share.name for share in found.rarely_found} if len(found.rarely_found) <= _MOST else set()
-    for name, groups in _by_class(found.missed_in_groups):
-        told = [
-            share
-            for each, shares in found.group_recalls
-            for share in shares
-            if each == name and share.value is not None
-        ]
-        if name in everywhere and len(groups) == len(told):  # of all records it is said above
-            continue
-        yield f"Do not rely on it for records of {_named(groups)} (`{found.by}`): it misses most there that are truly {in_quotes(Share(name))}."
-    for name, groups in _by_class(found.unknown_in_groups):
-        yield (
-            f"Do not rely on it for records of {_named(groups)} (`{found.by}`) before it is known how often it recognises "
-            f"{in_quotes(Share(name))} there: there were too few such records beside the noise."
+    everywhere = {share.name for share in found.rarely_found}
+    missed = [
+        (
+            name,
+            f"Do not rely on it for records of {first_of(groups)} (`{found.by}`): it misses most there that are truly {in_quotes(Share(name))}.",
         )
+        for name, groups in _by_class(found.missed_in_groups).items()
+        if name not in everywhere or len(groups) < _measured_groups(found, name)
+    ]  # of all records it is said above
+    yield from _first_classes(missed, "It misses most in")
+    unknown = [
+        (
+            name,
+            f"Do not rely on it for records of {first_of(groups)} (`{found.by}`) before it is known how often it recognises "
+            f"{in_quotes(Share(name))} there: there were too few such records beside the noise.",
+        )
+        for name, groups in _by_class(found.unknown_in_groups).items()
+    ]
+    yield from _first_classes(unknown, "The same holds in")
     if found.worse_groups:
-        worse = ", ".join(in_quotes(one) for one in found.worse_groups)
+        worse = first_of([one.name for one in found.worse_groups])
         yield f"Predictions for records of {worse} (`{found.by}`) are off by more than for all: decide whether they are near enough there."
     if found.by is not None:
         first = (
@@ -289,15 +289,24 @@ def _too_good(found: Quality) -> bool:
     )
 
 
-def _by_class(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, list[Share]]]:
-    """(class, groups) of pairs of a class and a group, the first classes alone."""
-    for name in list(dict.fromkeys(name for name, _ in pairs))[:_MOST]:
-        yield name, [Share(group) for each, group in pairs if each == name]
+def _by_class(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Groups by class, of pairs of a class and a group."""
+    found: dict[str, list[str]] = {}
+    for name, group in pairs:
+        found.setdefault(name, []).append(group)
+    return found
 
 
-def _named(groups: Sequence[Share]) -> str:
-    more = f" and {len(groups) - _MOST} more" if len(groups) > _MOST else ""
-    return ", ".join(in_quotes(group) for group in groups[:_MOST]) + more
+def _measured_groups(found: Quality, name: str) -> int:
+    """In how many groups it is known how often it recognises a class."""
+    return sum(s.value is not None for each, shares in found.group_recalls if each == name for s in shares)
+
+
+def _first_classes(lines: Sequence[tuple[str, str]], what: str) -> Iterator[str]:
+    """A line for each of the first classes, and one that names what there is of others. lines: (class, its line)."""
+    yield from (line for _, line in lines[:MOST])
+    if rest := [name for name, _ in lines[MOST:]]:
+        yield f"{what} some groups for {first_of(rest)}: all are in the measurement."
 
 
 def _again(found: Quality) -> str:

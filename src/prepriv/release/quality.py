@@ -13,7 +13,8 @@ from prepriv._text import printable
 from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone, up
 
-_MOST = 5  # classes, or groups, that are named: the lowest
+MOST = 5
+"""So many classes, or groups, are named."""
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
 RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
@@ -490,8 +491,9 @@ class Quality:
                 )
         for share in lowest(self.alarms):
             yield f"Of 100 alarms (predictions of {in_quotes(share)}), {share} are right."
+        yield from _beside(self.alarms, "classes")
         if few := tuple(s.name for s in self.alarms if s.value is None):
-            yield f"Too few alarms (predictions of {_listed(few)}) beside the noise to say how many are right."
+            yield f"Too few alarms (predictions of {first_of(few)}) beside the noise to say how many are right."
 
     @property
     def _more(self) -> str:
@@ -558,8 +560,9 @@ class Quality:
         """For whom it fails: sentences, the worst first."""
         for share in lowest(self.recalls):
             yield f"Of 100 records that are truly {in_quotes(share)}, it recognises {share}."
+        yield from _beside(self.recalls, "classes")
         if self.unknown:
-            yield f"Too few records beside the noise to say how often it recognises {_listed(self.unknown)}: {self._more}."
+            yield f"Too few records beside the noise to say how often it recognises {first_of(self.unknown)}: {self._more}."
         if not self.of_number and not self.recalls:
             yield f"How well it recognises each class was not measured: {self._option('confusion')} does."
         if self.of_number:
@@ -572,9 +575,10 @@ class Quality:
             truly = in_quotes(Share(name))
             for share in lowest(shares):
                 yield f"Of 100 records of {in_quotes(share)} (`{self.by}`) that are truly {truly}, it recognises {share}."
+            yield from _beside(shares, f"groups of `{self.by}`")
             if few := tuple(s.name for s in shares if s.value is None):
                 told |= {*few}
-                yield f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
+                yield f"Too few records of {first_of(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
         for share in lowest(self.groups):
             most = self.group_commonest.get(share.name)
             beside = (
@@ -585,6 +589,7 @@ class Quality:
                 else f" Always answering {in_quotes(most)} would be right {most} times in 100 there."
             )
             yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right.{beside}"
+        yield from _beside(self.groups, f"groups of `{self.by}`")
         yield from self._guessed()
         recalls = {share.name: share for share in self.recalls}
         pairs = [(recalls[name], shares) for name, shares in self.group_recalls if name in recalls]
@@ -594,7 +599,7 @@ class Quality:
             yield _NOT_BETWEEN
         yield from self.between
         if few := tuple(s.name for s in self.groups if s.value is None and s.name not in told):
-            yield f"Too few records beside the noise to say how often it is right for {_listed(few)} (`{self.by}`)."
+            yield f"Too few records beside the noise to say how often it is right for {first_of(few)} (`{self.by}`)."
         if self.by is None:
             yield self._groups
         elif any(share.name == OTHER for share in self.groups):
@@ -605,8 +610,8 @@ class Quality:
         guessed, chance = self.guessed_in_groups, 1 / max(len(self.recalls), 2)
         if not guessed:
             return
-        named = ", ".join(f"{in_quotes(s)} {s}" for s in guessed[:_MOST])
-        more = f" and {len(guessed) - _MOST} more" if len(guessed) > _MOST else ""
+        named = ", ".join(f"{in_quotes(s)} {s}" for s in guessed[:MOST])
+        more = f" and {len(guessed) - MOST} more" if len(guessed) > MOST else ""
         yield (
             f"Among records of these groups of `{self.by}` it is not shown to tell the classes apart better than guessing, which has a balanced accuracy of "
             f"{100 * chance:.3g} in 100: {named}{more}."
@@ -634,11 +639,11 @@ class Quality:
             yield f"Predictions for records of {in_quotes(one)} (`{self.by}`) are off by {one}{beside}{end}."
         if whole is not None and _outside(whole.value, [one.value for one in self.group_errors]):
             yield _NOT_BETWEEN
-        if (more := sum(one.value is not None for one in self.group_errors) - _MOST) > 0:
+        if (more := sum(one.value is not None for one in self.group_errors) - MOST) > 0:
             yield f"For {more} more group{'s' if more > 1 else ''} of `{self.by}` they are off by less: all are in the measurement."
         if few := tuple(one.name for one in self.group_errors if one.value is None):
             yield (
-                f"Too few records of {_listed(few)} (`{self.by}`) beside the noise to say how far predictions are off there."
+                f"Too few records of {first_of(few)} (`{self.by}`) beside the noise to say how far predictions are off there."
             )
         yield from self.between
         if any(one.name == OTHER for one in self.group_errors):
@@ -708,13 +713,13 @@ def in_quotes(share: Share | GroupError) -> str:
 def lowest(shares: tuple[Share, ...]) -> list[Share]:
     """Those that are known, the lowest first, as many as are named."""
     known = [s for s in shares if s.value is not None]
-    return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:_MOST]
+    return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:MOST]
 
 
 def _largest(errors: tuple[GroupError, ...]) -> list[GroupError]:
     """Those that are known, the largest first, as many as are named."""
     known = [one for one in errors if one.value is not None]
-    return sorted(known, key=lambda one: (-(one.value or 0.0), one.name))[:_MOST]
+    return sorted(known, key=lambda one: (-(one.value or 0.0), one.name))[:MOST]
 
 
 def _either(ways: Sequence[str]) -> str:
@@ -722,8 +727,16 @@ def _either(ways: Sequence[str]) -> str:
     return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(in_quotes(Share(name)) for name in names[:_MOST])
+def first_of(names: Sequence[str]) -> str:
+    """Names in quotation marks, the first of them, and how many more there are."""
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(in_quotes(Share(name)) for name in names[:MOST]) + more
+
+
+def _beside(shares: tuple[Share, ...], what: str) -> Iterator[str]:
+    """That more are known than `lowest` names, if so."""
+    if (more := sum(s.value is not None for s in shares) - MOST) > 0:
+        yield f"Of {more} more {what} it is more: all are in the measurement."
 
 
 def _plain(share: Share | None) -> dict[str, Any] | None:
