@@ -39,6 +39,9 @@ def test_create_show_verify(tmp_path, run, pay):
     head = f"2:{Ledger.open(path).entries()[-1].head}"
     assert f"head       {head}\n           give this head to someone who keeps it" in run("show", path).stdout
     verified = run("verify", path, "--receipt", f"1:{charge.head}")
+    assert verified.exit_code == 0 and verified.stdout.startswith(f"{path}: ok, rows 2, head {head}\n1:")
+    assert "covers the rows up to 1, and not row 2" in verified.stdout
+    verified = run("verify", path, "--receipt", head)
     assert verified.exit_code == 0 and verified.stdout == f"{path}: ok, rows 2, head {head}\n"
 
 

@@ -10,7 +10,7 @@ import typer
 
 from prepriv._progress import waiting
 from prepriv._text import printable
-from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
+from prepriv.commands.common import Came, Note, head_to_keep, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -82,6 +82,8 @@ def ask(
         _show(found)
         if out is not None:
             console.print(f"wrote {out}")
+        if account is not None:
+            console.print(head_to_keep(account), soft_wrap=True)
     if as_json:
         typer.echo(found.json_text(), nl=False)
 

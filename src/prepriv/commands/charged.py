@@ -364,6 +364,8 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     lines = [
         f'row {row.sequence} of the data set "{book.header.dataset_id}", charged on {row.day} (UTC): the ledger says so, and its hashes '
         "do not cover the day",
+        f"the hash of this file stands in a row after the receipt, so a kept receipt does not show whether the model was replaced. A head that someone kept since the release does: "
+        f"`prepriv ledger verify {place} --receipt HEAD`. Now it is {rows[-1].sequence}:{rows[-1].head}",
         f"in this copy of the ledger {_charges(book.header, rows, later, 'came later', this)}",
     ]
     if before:

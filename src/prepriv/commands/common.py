@@ -16,7 +16,7 @@ from prepriv.adjacency import check_adjacency, n_is_public
 from prepriv.commands.exits import AFTER_TOUCH, BAD_INPUT, FOUND, INTERRUPTED, TEST_REFUSED, Stop, reason
 from prepriv.engines.engine import EngineError
 from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES
-from prepriv.ledger import Noted, NotNoted
+from prepriv.ledger import Ledger, LedgerError, Noted, NotNoted
 from prepriv.preprocessing.compile_sklearn import FitFailed
 from prepriv.runs.admit import CHARGED, CHARGING, READING
 from prepriv.runs.failures import AuditFailed, Refused
@@ -73,6 +73,21 @@ def noted(ledger: str | None, note: str | None) -> LedgerAt:
     if ledger is None:
         raise Stop("--note belongs to a charge: give --ledger, too")
     return Noted(ledger, note)
+
+
+def head_to_keep(ledger: LedgerAt) -> str:
+    """What to keep of a ledger after a run: its head, which covers the release of this run, too. No receipt does."""
+    assert ledger is not None
+    try:
+        book = Ledger.open(ledger)
+        rows = book.entries()
+    except LedgerError as error:
+        return f"no head was read to be kept: {error}. `prepriv ledger show` prints it"
+    last = f"{rows[-1].sequence}:{rows[-1].head}" if rows else f"0:{book.header.genesis}"
+    return (
+        f"KEEP the head of {book.name}, {last}, or better give it to someone who keeps it. It covers every row so far, all those of this run among them. "
+        "A receipt covers its charge and the rows before it, so it does not show whether what was released is replaced later"
+    )
 
 
 @contextlib.contextmanager

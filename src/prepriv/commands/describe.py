@@ -10,7 +10,7 @@ import typer
 from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import n_is_public
-from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
+from prepriv.commands.common import Came, Note, head_to_keep, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -77,6 +77,8 @@ def describe(
         _show(found)
         if out is not None:
             console.print(f"wrote {out}, {out.with_suffix('.json')}")
+        if account is not None:
+            console.print(head_to_keep(account), soft_wrap=True)
     if as_json:
         typer.echo(json_text(found), nl=False)
 

@@ -19,6 +19,7 @@ from prepriv.commands.common import (
     Note,
     counted_rows,
     declared_weights,
+    head_to_keep,
     noted,
     private_run,
     says_what_stays,
@@ -122,6 +123,8 @@ def evaluate(
         print_measured(made)
         if out is not None:
             console.print(f"wrote {out}")
+        if account is not None:
+            console.print(head_to_keep(account), soft_wrap=True)
     if as_json:
         print_json(made.to_json())
 

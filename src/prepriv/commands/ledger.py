@@ -192,7 +192,8 @@ def show(
             )
         say(f"head       {_head(header, entries)}")
         say(
-            "           give this head to someone who keeps it: nothing else shows that a ledger was made again"
+            "           give this head to someone who keeps it: only a kept head shows that these rows were made again. A kept receipt, sequence:head of a charge, "
+            "covers the rows up to that charge, and not what was released after it"
         )
         charged = {entry.plan_uid: entry.sequence for entry in entries if entry.kind == "charged"}
         made = {entry.plan_uid: entry.artifact for entry in entries if entry.kind != "charged"}
@@ -311,13 +312,20 @@ def verify(
             from prepriv.commands.judged import judge
 
             files = judge(given, rows, by_hand, all_given.models)
+        beyond = [line for name in sound for one in receipt or () for line in _not_covered(one, *books[name])]
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
         perhaps += _hardly_limited({name: books[name] for name in rows})
         others, together = _beside_files(books, [*rows], all_given if len(sound) == len(found) else None)
         perhaps += others.values()
         if as_json:
             told = _verdict(found, files, all_given.not_compared, [*by_hand])
-            more = {"ask_of_ledgers": perhaps, "copies": copied, "together": together, "not_given": others}
+            more = {
+                "ask_of_ledgers": perhaps,
+                "copies": copied,
+                "together": together,
+                "not_given": others,
+                "not_covered": beyond,
+            }
             print_json(told | {key: part for key, part in more.items() if part})
         for name, problems in (*found.items(), *((name, one.wrong) for name, one in files.items())):
             for problem in problems:
@@ -330,6 +338,8 @@ def verify(
             for name in (name for name in found if not found[name]):
                 said = f"{_copy(books, name, copied[name])}, " if name in copied else ""
                 say(f"{name}: ok, {said}rows {len(all_rows[name])}, head {_head(*books[name])}")
+            for line in beyond:
+                say(line)
             for name, one in files.items():
                 if not one.wrong:
                     say(f"{name}: {_by_hand(one) if name in by_hand else _ok(one)}")
@@ -520,6 +530,25 @@ def _left_in_words(header: Header, left: Quanta) -> str:
 
 def _head(header: Header, entries: Sequence[Entry]) -> str:
     return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
+
+
+def _not_covered(kept: Charge, header: Header, rows: Sequence[Entry]) -> list[str]:
+    """That rows come after one that was kept, so that nothing compared them; nothing of the last row. A receipt comes before the release that it paid for."""
+    later = [one for one in rows if one.sequence > kept.sequence]
+    if not later:
+        return []
+    last = later[-1].sequence
+    numbers = f"row {last}" if len(later) == 1 else f"rows {later[0].sequence} to {last}"
+    released = [str(one.sequence) for one in later if one.kind == "released"]
+    hashes = (
+        f". The hash of what was released stands in row{'s' if len(released) > 1 else ''} {', '.join(released)}, so this does not show whether it was replaced"
+        if released
+        else ""
+    )
+    return [
+        f"{kept.sequence}:{kept.head[:12]} covers the rows up to {kept.sequence}, and not {numbers}{hashes}. Keep the head from now on, or ask for one that "
+        f"someone kept after row {last}: {_head(header, rows)} covers all rows"
+    ]
 
 
 def _line(header: Header, entry: Entry, charged: int, artifact: str) -> str:

@@ -42,7 +42,7 @@ _IN_MODEL = {"weights", "maps", "plan"}  # keys of one
 _PAGE = re.compile(r"\bpage ([0-9a-f]{64})\b")  # `of_page`
 _UNRECORDED = (
     "charged in row {row}, but no row holds the hash of what was released, so its bytes were not compared: the run was killed, "
-    "Python saved it without the ledger, or a row was taken off. A head or receipt that someone else kept shows whether one was"
+    "Python saved it without the ledger, or a row was taken off. A head that someone kept after the release, or the receipt of a later charge, shows whether one was"
 )
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
 OTHER_ENDS = "this file with other line endings alone (CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"

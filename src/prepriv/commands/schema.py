@@ -15,7 +15,7 @@ from prepriv._progress import waiting
 from prepriv._text import printable
 from prepriv.adjacency import check_adjacency
 from prepriv.columns import Numeric
-from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
+from prepriv.commands.common import Came, Note, head_to_keep, noted, private_run, says_what_stays
 from prepriv.commands.data import DATA, QueryOption, opened, say_units
 from prepriv.commands.exits import Stop, print_json, say
 from prepriv.commands.outputs import paid_output, reserved_file, writable_file, write_text
@@ -155,6 +155,8 @@ def schema_init(
                 _write(drafted.text(), out, as_json)
             drafted.note(ledger, None if as_json and out is None else drafted.text())
         _say_cost(drafted)
+        if ledger is not None:
+            say(head_to_keep(ledger), err=True)
         return
     given = {"--ledger": ledger, "--note": note, "--rows": rows, "--delta": delta, "--adjacency": adjacency}
     given |= {"--classes": classes, "--target": target, "--dry-run": dry_run or None}

@@ -13,7 +13,7 @@ import typer
 from prepriv._arguments import integer
 from prepriv._progress import waiting
 from prepriv._text import csv_cell
-from prepriv.commands.common import Came, Note, noted, private_run, says_what_stays
+from prepriv.commands.common import Came, Note, head_to_keep, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
     DeltaOption,
@@ -98,6 +98,8 @@ def sketch(
             released(account, found.receipt, json_text(found).encode(), of_page(to_html(found)))
         _show(found)
         console.print(f"wrote {', '.join(str(path) for path in paths)}", soft_wrap=True)
+        if account is not None:
+            console.print(head_to_keep(account), soft_wrap=True)
     if as_json:
         typer.echo(json_text(found), nl=False)
 

@@ -19,6 +19,7 @@ from prepriv.commands.common import (
     MeasureOption,
     Note,
     counted_rows,
+    head_to_keep,
     load,
     noted,
     private_run,
@@ -261,6 +262,8 @@ class Job:
             finally:  # of what was written, whoever replaced it since
                 released(self.ledger, trained.receipt, model.text().encode(), model.found)
         _tell(report, measured, folder)
+        if self.ledger is not None:
+            console.print(head_to_keep(self.ledger), soft_wrap=True)
         return report
 
     def _trained(

@@ -181,8 +181,9 @@ def asked_of_curator(report: Report) -> list[str]:
     else:
         lines.append(
             "Is every other use of these people's data in the same ledger? `prepriv ledger verify LEDGER FILES...` looks for the receipts of "
-            "all that you were given, such as models, reports and answers. A copy of the ledger can lack its last rows, and a whole ledger can be "
-            "made again: only a receipt or a head (`ledger show`) that someone else kept shows it."
+            "all that you were given, such as models, reports and answers. A copy of the ledger can lack its last rows, and rows can be "
+            "made again. A receipt that someone else kept covers the rows up to its charge. It does not show whether this model was put in place of another one since: "
+            "only a head (`ledger show`) that someone kept after the release does."
         )
     return lines
 

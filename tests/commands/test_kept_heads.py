@@ -1,0 +1,96 @@
+"""What someone kept of a ledger covers the rows up to then: a receipt its charge, and only a head the release after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import prepriv
+from prepriv.cli import run
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.ledger import Ledger
+from prepriv.release.model import Model
+
+ROWS, LABELS = pd.DataFrame({"dose": np.linspace(0, 1, 50)}), ["no", "yes"] * 25
+DOMAIN = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+
+
+def without_last(ledger: Path, rows: int) -> None:
+    """Take the last rows off a ledger, as whoever holds the file can."""
+    with sqlite3.connect(ledger) as db:
+        triggers = db.execute("select name, sql from sqlite_master where type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f'drop trigger "{name}"')
+        db.execute("delete from entries where sequence > (select max(sequence) from entries) - ?", (rows,))
+        for _, made in triggers:
+            db.execute(made)
+    db.close()
+
+
+def test_a_kept_head_shows_a_model_that_was_replaced_and_released_again_and_its_receipt_does_not(
+    tmp_path, capsys
+):
+    """ "Only a receipt or a head shows it", said every page: the receipt of a replaced model was still in its ledger, and the exit code was 0."""
+    ledger, folder = tmp_path / "L.db", tmp_path / "m"
+    Ledger.create(ledger, "people", epsilon=2, delta=1e-4)
+    clf = prepriv.PrivateClassifier(DOMAIN, learner=GradientDescent(Logistic(), steps=2), ledger=ledger)
+    model = clf.fit(ROWS, LABELS).model_
+    model.save(folder, ledger=ledger)
+    uid, receipt = model.receipt["plan_uid"], f"1:{model.receipt['head']}"
+    check = ["ledger", "verify", str(ledger), "--receipt"]
+    assert run(["ledger", "show", str(ledger)]) == 0
+    head = re.search(r"head +(2:\w{64})", said := capsys.readouterr().out)[1]
+    assert "only a kept head shows that these rows were made again. A kept receipt" in said
+    assert run([*check, head]) == 0 and "covers the rows" not in capsys.readouterr().out
+    without_last(ledger, 1)
+    file = folder / "model.json"
+    negated = Model.load(folder)
+    negated.weights[...] *= -1
+    negated.save(folder, overwrite=True)
+    Ledger.open(ledger).released(uid, hashlib.sha256(file.read_bytes()).hexdigest())
+    assert run(["report", str(folder), "--ledger", str(ledger)]) == 0
+    now = f"2:{Ledger.open(ledger).entries()[-1].head}"
+    assert (
+        f"a kept receipt does not show whether the model was replaced. A head that someone kept since the release does: `prepriv ledger verify {ledger} --receipt HEAD`. Now it is {now}"
+        in capsys.readouterr().out.replace("\n", " ")
+    )
+    assert run([*check, receipt]) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"{receipt[:14]} covers the rows up to 1, and not row 2. The hash of what was released stands in row 2, so this does not show"
+        in said
+    )
+    assert f"someone kept after row 2: {now} covers all rows" in said
+    assert run([*check, receipt, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_covered"][0].startswith(receipt[:14])
+    assert run([*check, head]) == 5 and "is not in this ledger" in capsys.readouterr().out
+
+
+def test_a_run_ends_with_the_head_to_keep(tmp_path, capsys):
+    ledger, table, schema = tmp_path / "L.db", tmp_path / "t.csv", tmp_path / "s.yaml"
+    Ledger.create(ledger, "people", epsilon=9, delta=1e-3)
+    ROWS.assign(y=LABELS).to_csv(table, index=False)
+    schema.write_text(
+        "columns:\n  dose: {type: numeric, low: 0, high: 1}\nlabel: {name: y, classes: ['no', 'yes']}\nrows: 50\n"
+    )
+    paid = ["--epsilon", "1", "--ledger", str(ledger)]
+    model = str(tmp_path / "r" / "model")
+    runs = (
+        ["train", str(table), "--schema", str(schema), "--out", str(tmp_path / "r"), *paid],
+        ["evaluate", model, str(table), "--rows", "50", "--out", str(tmp_path / "e.html"), *paid],
+        ["ask", str(table), "mean(dose)", "--schema", str(schema), "--out", str(tmp_path / "a.json"), *paid],
+    )
+    for line in runs:
+        assert run(line) == 0
+        last = Ledger.open(ledger).entries()[-1]
+        assert last.kind == "released"
+        assert (
+            f"KEEP the head of {ledger.name}, {last.sequence}:{last.head},"
+            in capsys.readouterr().out.replace("\n", " ")
+        )
