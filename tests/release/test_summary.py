@@ -150,6 +150,14 @@ def test_a_score_that_is_too_good_asks_for_a_column_that_holds_the_answer():
         assert ("restates it" in " ".join(to_do(found, weighed=False, weak=False))) is asked
 
 
+def test_the_error_of_the_mean_stands_beside_an_interval_of_the_comparison():
+    """It was one number without an interval."""
+    told = {"of_number": True, "error": 1.0, "error_ends": (0.9, 1.1), "mean_error": 2.0, "beats_mean": True}
+    said = " ".join(Quality("rows", r2=0.75, r2_ends=(0.7, 0.8), **told).good())
+    assert "R² 0.750 (0.700 to 0.800)" in said
+    assert "R²" not in " ".join(Quality("rows", **told).good())  # of a public table, whose numbers are exact
+
+
 def test_a_model_that_may_be_guessing_is_not_called_fine():
     """300 records: nothing was known about the commonest class, and nothing asked for a change."""
     right = Share("right", 0.7, 0.5, 0.9)

@@ -551,9 +551,11 @@ def _not_better(known: Known, said: dict[str, Any]) -> bool:
     return figure_agrees(known, said, "R2", None, 1) and read(said["low"]) <= 0 <= read(said["high"])
 
 
-@says("So predictions are nearer than always predicting the mean.")
+@says(
+    "So predictions are nearer than always predicting the mean: R² [[share]] compares both, and its interval lies above 0."
+)
 def _nearer(known: Known, said: dict[str, Any]) -> bool:
-    return (known.figure("R2") or 0.0) > 0
+    return figure_agrees(known, said, "R2", None, 1) and read(said["low"]) >= 0
 
 
 @says("The model is worse than always predicting the mean: R² [[share]] is below 0.")

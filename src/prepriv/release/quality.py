@@ -349,7 +349,12 @@ class Quality:
             if self.often_cut:
                 yield "It beats the mean by cut errors. Whether it does so by whole errors was not measured."
             elif self.mean_error is not None:
-                yield "So predictions are nearer than always predicting the mean."
+                known = (
+                    ""
+                    if self.r2_ends is None
+                    else f": {self._r2} compares both, and its interval lies above 0"
+                )
+                yield f"So predictions are nearer than always predicting the mean{known}."
             else:
                 yield (
                     "Always predicting the mean would be off by much more."
