@@ -58,7 +58,7 @@ _KINDS = (_EMPTY, _ODD, _CUT)
 _OTHERWISE = "cells_read_otherwise"  # in --json
 _RELY = "Predictions for such rows are not to be relied on"
 _ASKED = {
-    _EMPTY: f". Is the column filled in this file? {_RELY}",
+    _EMPTY: f". Is the column filled in this file? Unless as many cells were empty in training, p{_RELY[1:]}",
     _ODD: f". Are they written as the column declares? {_RELY}",
     _CUT: f". Are they in the unit that the bounds are in? {_RELY}",
 }

@@ -17,7 +17,7 @@ import numpy as np
 
 from prepriv._arguments import integer, number, numbers, shown
 from prepriv._rounding import UP
-from prepriv.columns import MISSING, OTHER, Categorical, Numeric
+from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.gaussian import gdp_epsilon
@@ -333,12 +333,14 @@ def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:
     if not isinstance(by, str) or not isinstance(domain.columns.get(by), Categorical):
         named = [name for name, column in domain.columns.items() if isinstance(column, Categorical)]
         listed = f"one of {', '.join(map(shown, named[:20]))}" if named else "which this domain has none of"
-        numbers = isinstance(by, str) and by in domain.columns
-        way = (
-            f"numbers have no groups. {_AS_GROUPS}"
-            if numbers
-            else "for a column that the model does not read declare groups"
-        )
+        way = "for a column that the model does not read declare groups, in a measurement after the training (`prepriv evaluate --group`, evaluate(groups=))"
+        if isinstance(by, str) and by in domain.columns:
+            texts = isinstance(domain.columns[by], Text)
+            way = (
+                "of a column of texts no groups are declared: declare it as categorical, with its values, before a model is trained"
+                if texts
+                else f"numbers have no groups. {_AS_GROUPS}"
+            )
         raise ValueError(f"by must be a declared categorical column, {listed}; got {shown(by)}; {way}")
     return ()
 
