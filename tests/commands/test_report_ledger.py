@@ -411,7 +411,7 @@ def test_every_score_that_was_charged_is_shown_or_asked_for_and_names_its_model(
     assert asked in said and "50 test rows are declared" in said.partition(asked)[2]
     assert f"what {ledger} paid for beside these files: row {row - 2}, a model" in said
     code, said = judged(folder, found["others"], found["late"])
-    assert code == 8 and f"others.html: ASK, see below, charge {row + 2}" in said
+    assert code == 8 and f"others.html: NOT DECIDED, charge {row + 2}" in said
     assert "no file given is that model" in said and "nothing given here shows it" not in said
     code, said = judged(folder, found["others"], found["late"], tmp_path / "other")
     assert code == 8 and said.count("ASK BEFORE") == 2 and said.count("on which rows this score") == 2

@@ -28,10 +28,10 @@ from prepriv.commands.receipts import (
     missing_receipts,
     not_compared_in,
     runs_named,
-    said_of_rows,
     sha256_of,
     unanswered,
 )
+from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import DIGITS, model_of, not_covered, whose_score
 from prepriv.commands.verify import SAID, differences, of_another_version
 from prepriv.domain import Domain
@@ -368,9 +368,27 @@ def _scores(
                     f"where the model is that was measured: row {row.sequence} paid to evaluate {whose_score(row, {})}, and no file given is that model"
                 )
             if not judged[name].undecided:  # its bytes are those that were released
-                judged[name].asked.append(asked_of_rows(said_of_rows(Path(name))))
                 shown.add(uid)
+                _compute_again(judged[name], Path(name), whose, row)
     return shown
+
+
+def _compute_again(found: Judged, file: Path, whose: str | None, row: Entry) -> None:
+    """Compare a score with what its own numbers and its model give, and ask whose rows these were. whose: the file of that model, where it is at hand."""
+    if whose is None:
+        found.undecided.append("its words were not compared with its numbers: give its model, too")
+        found.asked.append(asked_of_rows(""))
+        return
+    try:
+        score = read_score(file, Model.load(whose), row)
+    except ValueError as why:
+        found.undecided.append(f"its words were not compared with its numbers: {why}")
+        return
+    found.wrong += score.wrong
+    found.undecided += score.undecided
+    found.asked.append(asked_of_rows(score.rows))
+    if not score.wrong and not score.undecided:
+        found.remarks.append("every word is what its own numbers and its model give")
 
 
 def _not_covered(file: str, row: Entry, ledgers: Mapping[str, Sequence[Entry]]) -> list[str]:

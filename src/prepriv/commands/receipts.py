@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import unescape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +15,6 @@ from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
-from prepriv.evaluation.evaluation_plan import WHICH_ROWS
 from prepriv.ledger import Entry
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
@@ -37,7 +35,7 @@ _ALONE = (
     _MEASURED,
     b"<title>prepriv description</title>",
     b"<title>prepriv sketch</title>",
-)  # pages without data
+)  # pages that are known by their bytes
 _IN_MODEL = {"weights", "maps", "plan"}  # keys of one
 _PAGE = re.compile(r"\bpage ([0-9a-f]{64})\b")  # `of_page`
 _UNRECORDED = (
@@ -320,26 +318,15 @@ def not_compared_in(file: Path) -> list[str]:
 
 
 def is_measurement(file: Path) -> bool:
-    """Whether it is the page of `prepriv evaluate`, which carries no data."""
+    """Whether it is the page of `prepriv evaluate`."""
     return _begins(file, (_MEASURED,))
 
 
-_ROWS = re.compile(rf'<p class="{WHICH_ROWS}">([^<]*)</p>')
-
-
-def said_of_rows(file: Path) -> str:
-    """What a score, .html or .json, says about whose rows were measured; "" where it says nothing."""
-    if file.suffix.lower() not in _PAGES:
-        data = _data(file)
-        said = data.get("which_rows", "") if isinstance(data, Mapping) else ""
-        return said if isinstance(said, str) else ""
-    found = _ROWS.search(file.read_text(encoding="utf-8", errors="replace"))
-    return unescape(found[1]) if found else ""
-
-
 def asked_of_rows(said: str) -> str:
-    """What to ask of a score that was measured after its model was released: only who measured it knows whose rows these were. said: by the score itself."""
-    return f"on which rows this score was measured, and whether the model was trained on any of them: ask whoever measured it. {said or 'The file of the score does not say it.'}"
+    """What to ask of a score that was measured after its model was released: only who measured it knows whose rows these were.
+
+    said: what declared numbers show; "" where the model is not at hand."""
+    return f"on which rows this score was measured, and whether the model was trained on any of them: ask whoever measured it. {said or 'What declared numbers show could not be computed, as its model is not among the files.'}"
 
 
 _LONGEST_ANSWERS = 2**20  # bytes: a hostile file costs no more memory than that allows

@@ -33,10 +33,11 @@ from prepriv.commands.common import declared_weights, private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.receipts import are_answers, asked_of_rows, files_of, header_of, said_of_rows
+from prepriv.commands.receipts import are_answers, asked_of_rows, files_of, header_of
+from prepriv.commands.saved_scores import read_score
 from prepriv.commands.several import booked_together, copies, copy_in_words, hardly_limited
 from prepriv.commands.verify import SAID, both_accounts, data_in, differences, of_another_version
-from prepriv.ledger import Ledger, LedgerError
+from prepriv.ledger import Entry, Ledger, LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
@@ -367,7 +368,11 @@ def _check_charge(
             *perhaps_the_same(headers),
             *hardly_limited(of_each),
             *to_ask(place, released, page, others, shown=shown),
-            *(f"{one}: {asked_of_rows(said_of_rows(one))}" for one in scores),
+            *(
+                line
+                for one in scores
+                for line in _asked_of_score(one, released, [rows for _, rows in of_each.values()])
+            ),
             *([] if wrong else other_charges(places, released, shown)),
         ]
     except LedgerError as error:
@@ -388,6 +393,21 @@ def _check_charge(
     for line in unchecked:
         console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
     return asked, None
+
+
+def _asked_of_score(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
+    """What to ask of a later score of a model, a file that a ledger released: whose rows these were, and why its words are not those of its numbers."""
+    own = _sha256(file)
+    paid = (
+        one
+        for rows in ledgers
+        for uid in (made.plan_uid for made in rows if made.artifact == own)
+        for one in rows
+        if (one.kind, one.plan_uid) == ("charged", uid)
+    )
+    score = read_score(file, model, next(paid))
+    asked = [*(f"why {line}" for line in score.wrong), *score.undecided, asked_of_rows(score.rows)]
+    return [f"{file}: {line}" for line in asked]
 
 
 def _ask_before(asked: list[str], *, as_json: bool, failed: Stop | None = None) -> None:

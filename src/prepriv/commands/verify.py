@@ -6,7 +6,7 @@ import contextlib
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -43,6 +43,10 @@ SAID = {
 }
 """What follows from no model, by what a ledger may hold a hash of."""
 _VERSION = "it was not made by version "
+
+
+class _Page(Protocol):
+    def to_html(self) -> str: ...
 
 
 def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]:
@@ -84,7 +88,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
         )
     ]
     wrong = [*other, *wrong]
-    wrong += _other_lines(text, made, data, path.suffix.lower() in (".html", ".htm"))
+    wrong += other_lines(text, made, data, path.suffix.lower() in (".html", ".htm"))
     found = [SAID[SCORE]] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []
     found += [SAID[CANARIES]] if audited is not None else []
@@ -143,7 +147,7 @@ def _values_apart(made: Any, said: Any, at: str) -> list[str]:
     return [f"{at}: {lines_apart(str(said), str(made))}"]
 
 
-def _other_lines(text: str, made: Report, data: dict[str, Any], is_page: bool) -> list[str]:
+def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool) -> list[str]:
     """The first lines that are not those of the rebuilt report, its data apart, which are compared as data; and how many more there are."""
     anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
     as_lf = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -241,10 +245,10 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
             whole,
             which_rows=which_rows(stated, model),
         )
-        wrong = _places_apart(made.to_json(), said)
+        wrong = places_apart(made.to_json(), said)
         if wrong:  # its plan is hashed whole: what of it was edited shows beside the model's
             theirs = {**plan["domain"], "n": model.domain.n}
-            wrong = [*_places_apart(model.domain.to_json(), theirs, f"{_MEASURED}.plan.domain"), *wrong]
+            wrong = [*places_apart(model.domain.to_json(), theirs, f"{_MEASURED}.plan.domain"), *wrong]
     except Exception:
         message = "the report holds an evaluation whose plan and counts do not give what it states"
         raise Stop(message, FOUND) from None
@@ -263,10 +267,10 @@ def _is_of_before(said: Any) -> bool:
     return False
 
 
-def _places_apart(made: Any, said: Any, at: str = _MEASURED) -> list[str]:
+def places_apart(made: Any, said: Any, at: str = _MEASURED) -> list[str]:
     """Where plain data differ: the names that lead there."""
     if isinstance(made, dict) and isinstance(said, dict) and made.keys() == said.keys():
-        return [line for key in made for line in _places_apart(made[key], said[key], f"{at}.{key}")]
+        return [line for key in made for line in places_apart(made[key], said[key], f"{at}.{key}")]
     return [] if same(made, said) else [at]
 
 

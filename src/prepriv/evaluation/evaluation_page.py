@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from markupsafe import escape as marked
+
 from prepriv._text import printable
 from prepriv.evaluation.evaluation_plan import WHICH_ROWS
 from prepriv.evaluation.group_pictures import groups_in_html
@@ -12,6 +14,7 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
 from prepriv.release.advice import to_do
 from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
+from prepriv.release.report import as_text
 
 _MOST_NAMED = 20  # classes of a matrix whose cells are written out
 _BAND = 1.96  # standard deviations: what noise stays within 95 times in 100
@@ -123,8 +126,13 @@ def page_of(of: PrivateEvaluation) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>prepriv evaluation</title><style>\n{page_style()}</style></head>"
-        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{_whose(of)}{fragment(of)}</main></body></html>\n"
+        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{_whose(of)}{fragment(of)}{_data(of)}</main></body></html>\n"
     )
+
+
+def _data(of: PrivateEvaluation) -> str:
+    """All of it as data, from which the page is made again, word for word."""
+    return f'<details><summary>Everything, as data</summary><pre id="data">{marked(as_text(of.data()))}</pre></details>'
 
 
 def _whose(of: PrivateEvaluation) -> str:

@@ -274,19 +274,23 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
 
     A run with a holdout declares the whole table, and its model fewer records than that: only fewer test rows than those say nothing.
     """
-    trained, what = model.declared.n, "records" if plan.domain.unit is None else "units"
-    if plan.n < trained:
+    return _as_many(plan.n, model)
+
+
+def _as_many(n: int, model: Model) -> str:
+    trained, what = model.declared.n, "records" if model.domain.unit is None else "units"
+    if n < trained:
         return ""
-    if plan.n > trained:
-        drafted = any(drafted.rows == plan.n for drafted in model.domain.drafts)
+    if n > trained:
+        drafted = any(drafted.rows == n for drafted in model.domain.drafts)
         whole = ", as many as the schema was drafted from" if drafted else ""
         return (
-            f"the model was trained on {trained:,} declared {what}, and {plan.n:,} test rows are declared{whole}. If they hold those {what}, as "
+            f"the model was trained on {trained:,} declared {what}, and {n:,} test rows are declared{whole}. If they hold those {what}, as "
             f"the file of a run with --holdout does, the score says little about new {what}, and they are paid for twice. The score of a "
             f"holdout is about {what} that were set aside, and stands in the report of the run"
         )
     return (
-        f"the model was trained on {plan.n:,} declared {what}, and as many test rows are declared. If they are the same, the score says nothing "
+        f"the model was trained on {n:,} declared {what}, and as many test rows are declared. If they are the same, the score says nothing "
         f"about new {what}, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"
     )
 
@@ -300,9 +304,12 @@ WHICH_ROWS = "which-rows"
 
 def which_rows(plan: EvaluationPlan, model: Model) -> str:
     """One or more sentences about whose rows a score of a released model is measured on, as far as declared numbers show; "" of a model that is trained first."""
-    if plan.model is None:
-        return ""
-    said = as_trained(plan, model)
+    return "" if plan.model is None else whose_rows_in_words(plan.n, model)
+
+
+def whose_rows_in_words(n: int, model: Model) -> str:
+    """The same of n declared test rows of a released model."""
+    said = _as_many(n, model)
     return f"{said[0].upper()}{said[1:]}." if said else _NOT_KNOWN
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from prepriv._arrays import Floats
 from prepriv._text import printable
+from prepriv._version import own_version
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.figures import Measured
@@ -226,6 +227,10 @@ class PrivateEvaluation:
             out["with_training"] = whole.to_json(self.plan.delta)
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
 
+    def data(self) -> dict[str, Any]:
+        """`to_json` with the version that made it, as it is saved: `prepriv ledger verify` computes all of it again."""
+        return self.to_json() | {"version": own_version()}
+
     def to_html(self) -> str:
         """One self-contained page."""
         from prepriv.evaluation.evaluation_page import page_of
@@ -253,7 +258,7 @@ class PrivateEvaluation:
             raise ValueError(f"an evaluation is saved as .html or .json; got {path.suffix or 'no ending'}")
         check_charged(ledger, self.receipt)
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(self.to_json(), sort_keys=True, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(self.data(), sort_keys=True, indent=1, allow_nan=False) + "\n"
         text = self.to_html() if path.suffix == ".html" else text
         write_atomically(path, text)
         released(ledger, self.receipt, text.encode())

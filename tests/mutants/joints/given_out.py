@@ -7,14 +7,48 @@ from mutant import Mutant
 FILES, DRAFTS = "tests/commands/test_report_ledger.py", "tests/plans/test_drafted.py"
 EDITED = "tests/commands/test_edited_drafts.py"
 BELIEVED = "what a schema states of its own draft is believed"
+SCORES = "tests/commands/test_saved_scores.py"
+WORDS = "the words of an edited score were printed as a finding, with exit code 0"
 CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "what a score says of its rows is taken from its own words",
+        WORDS,
+        "commands/saved_scores.py",
+        "        which_rows=which_rows(plan, model),\n",
+        '        which_rows=data.get("which_rows", ""),\n',
+        (SCORES, "-k", "figures"),
+    ),
+    Mutant(
+        "the words of a score are not compared with its numbers",
+        WORDS,
+        "commands/saved_scores.py",
+        "other_lines(text, made, dict(data), is_page) if is_page else []",
+        "[]",
+        (SCORES, "-k", "rows_is_not_taken"),
+    ),
+    Mutant(
+        "the figures of a score are not compared with its counts",
+        WORDS,
+        "commands/saved_scores.py",
+        'if apart := places_apart(here, dict(data), "data"):',
+        'if apart := places_apart(here, here, "data"):',
+        (SCORES, "-k", "figures"),
+    ),
+    Mutant(
+        "a score with a plan that nobody paid for is ok",
+        WORDS,
+        "commands/saved_scores.py",
+        "    if made.plan.hash != paid.plan_hash:\n",
+        "    if not made.plan.hash:\n",
+        (SCORES, "-k", "figures"),
+    ),
+    Mutant(
         "the page of a score is silent where the rows may be those of the training",
         "a score on the rows of the training that reads like a test",
         "evaluation/evaluation_plan.py",
-        "    said = as_trained(plan, model)\n    return",
+        "    said = _as_many(n, model)\n    return",
         '    said = ""\n    return',
         ("tests/commands/test_verify_lines.py", "-k", "whose_rows"),
     ),
@@ -430,7 +464,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a score of rows that nobody knows is ok",
         CLASS,
         "commands/judged.py",
-        "                judged[name].asked.append(asked_of_rows(said_of_rows(Path(name))))\n",
+        "    found.asked.append(asked_of_rows(score.rows))\n",
         "",
         ("tests/commands/test_verify_lines.py", "-k", "whose_rows"),
     ),

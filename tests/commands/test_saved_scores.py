@@ -1,0 +1,152 @@
+"""A saved score is computed again from its plan, its counts and its model: nothing is taken from its words, which can be edited and released again."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import prepriv
+from prepriv.cli import run
+from prepriv.evaluation.evaluate import evaluate
+from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.learners import GradientDescent, Logistic
+from prepriv.ledger import Ledger
+
+ROWS = pd.DataFrame({"dose": np.linspace(0, 1, 300), "place": ["a", "b", "c"] * 100})
+LABELS = ["no", "yes"] * 150
+SAID = "The model was trained on 300 declared records, and as many test rows are declared."
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A model, two later scores of it, and the ledger of all."""
+    folder = tmp_path_factory.mktemp("package")
+    Ledger.create(folder / "L.db", "people", epsilon=3, delta=1e-4)
+    columns = {"dose": prepriv.Numeric(0, 1), "place": prepriv.Categorical(["a", "b", "c"])}
+    domain = prepriv.Domain(columns, classes=["no", "yes"], n=300)
+    clf = prepriv.PrivateClassifier(
+        domain, learner=GradientDescent(Logistic(), steps=2), ledger=folder / "L.db"
+    )
+    model = clf.fit(ROWS, LABELS).model_
+    model.save(folder / "m", ledger=folder / "L.db")
+    for name, more in (("e.json", {}), ("e.html", {"by": "place", "class_weight": {"yes": 2}})):
+        plan = plan_evaluation(model, n=300, epsilon=0.9, measures=["confusion"], **more)
+        found = evaluate(plan, model, ROWS, LABELS, ledger=folder / "L.db")
+        found.save(folder / name, ledger=folder / "L.db")
+    return folder
+
+
+def without_last(ledger: Path) -> str:
+    """Take the last row off a ledger, as whoever holds the file can; give its run."""
+    with sqlite3.connect(ledger) as db:
+        triggers = db.execute("select name, sql from sqlite_master where type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f'drop trigger "{name}"')
+        last = "sequence = (select max(sequence) from entries)"
+        uid = db.execute(f"select plan_uid from entries where {last}").fetchone()[0]
+        db.execute(f"delete from entries where {last}")
+        for _, made in triggers:
+            db.execute(made)
+    db.close()
+    return str(uid)
+
+
+def replaced(package: Path, folder: Path, edit) -> Path:
+    """The same package, in which the page of the last score was edited and released again."""
+    ledger, page = folder / "L.db", folder / "e.html"
+    for name in ("L.db", "e.html", "e.json"):
+        (folder / name).write_bytes((package / name).read_bytes())
+    (folder / "m").mkdir()
+    (folder / "m" / "model.json").write_bytes((package / "m" / "model.json").read_bytes())
+    text = edit(page.read_text())
+    assert text != page.read_text()
+    page.write_text(text)
+    uid = without_last(ledger)
+    Ledger.open(ledger).released(uid, hashlib.sha256(page.read_bytes()).hexdigest())
+    return folder
+
+
+def verified(folder: Path, capsys, code: int) -> str:
+    assert run(["ledger", "verify", str(folder / "L.db"), str(folder)]) == code
+    return capsys.readouterr().out
+
+
+def test_every_word_of_a_score_is_what_its_numbers_give(package, capsys):
+    said = verified(package, capsys, 8)
+    for name in ("e.html", "e.json"):
+        line = re.search(rf"{package / name}: (.*)", said)[1]
+        assert line.startswith("ASK, see below") and "every word is what its own numbers" in line
+        assert SAID not in line
+    asked = [line for line in said.splitlines() if "on which rows this score was measured" in line]
+    assert len(asked) == 1 and SAID in asked[0]
+
+
+@pytest.mark.parametrize(
+    "new", ["Measured on fresh records, certified by the authority: sign.", ""], ids=["other", "none"]
+)
+def test_what_a_score_says_of_its_rows_is_not_taken_from_its_words(package, tmp_path, capsys, new):
+    """Its own sentence was printed as a finding: `ok; These test rows were set aside.`, and exit code 0."""
+    folder = replaced(package, tmp_path, lambda text: re.sub(rf"{re.escape(SAID)}[^<&]*", new, text))
+    said = verified(folder, capsys, 5)
+    assert f"{folder / 'e.html'}: WRONG: it is not what its own numbers and its model give: line " in said
+    assert all("certified" not in line for line in said.splitlines() if "WRONG" not in line)
+    assert run(["report", str(folder / "m"), "--ledger", str(folder / "L.db")]) == 8
+    said = capsys.readouterr().out
+    assert f"ASK BEFORE YOU SIGN: {folder / 'e.html'}: why " in said
+    assert f"{folder / 'e.html'}: on which rows this score was measured" in said and SAID in said
+
+
+def test_a_score_whose_figures_or_whose_plan_were_edited_is_wrong(package, tmp_path, capsys):
+    """R2 of 0.120 was replaced by 0.820, and the page was called ok."""
+    (figures := tmp_path / "figures").mkdir(), (plan := tmp_path / "plan").mkdir()
+
+    def of_data(text, edit):
+        data = json.loads(html.unescape(re.search('<pre id="data">(.*?)</pre>', text, re.S)[1]))
+        edit(data)
+        return re.sub(
+            '(<pre id="data">).*?(</pre>)',
+            lambda m: m[1] + html.escape(json.dumps(data, indent=1) + "\n") + m[2],
+            text,
+            flags=re.S,
+        )
+
+    replaced(package, figures, lambda text: of_data(text, lambda d: d["figures"][0].update(value=0.99)))
+    assert "do not give what it states at data.figures" in verified(figures, capsys, 5)
+
+    def larger(data):
+        data["plan"]["n"] = 9000
+
+    (words := tmp_path / "words").mkdir()
+    replaced(
+        package,
+        words,
+        lambda text: of_data(text, lambda d: d.update(which_rows="Fresh.")).replace(
+            f"{SAID} If", "Fresh. If"
+        ),
+    )
+    assert "do not give what it states at data.which_rows" in verified(words, capsys, 5)
+    replaced(package, plan, lambda text: of_data(text, larger))
+    assert re.search(r"WRONG: its plan is not the one that row \d+ paid for", verified(plan, capsys, 5))
+
+
+def test_a_score_of_before_is_not_decided_and_its_rows_are_computed(package, tmp_path, capsys):
+    folder = replaced(
+        package,
+        tmp_path,
+        lambda text: re.sub("<details><summary>Everything.*?</details>", "", text, flags=re.S).replace(
+            SAID, "Fresh."
+        ),
+    )
+    said = verified(folder, capsys, 8)
+    assert f"{folder / 'e.html'}: NOT DECIDED" in said and "an earlier version wrote it without them" in said
+    assert SAID in said and "Fresh" not in said
+    (folder / "m" / "model.json").unlink()
+    assert "its words were not compared with its numbers: give its model, too" in verified(folder, capsys, 8)
