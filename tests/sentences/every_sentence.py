@@ -374,7 +374,8 @@ _END = "[[n]] in [[one]] and [[m]] in [[two]] (`g`): more apart than noise expla
 
 @says(f"Of 100 records, it is right for {_END}")
 def _right_apart(known: Known, said: dict[str, Any]) -> bool:
-    return _apart(known, "accuracy", said)
+    names = {d["figure"] for d in known.seen["differences"] if d["figure"].startswith("accuracy")}
+    return _apart(known, names.pop(), said)
 
 
 @says(f"Of 100 records that are truly [[class]], it recognises {_END}")
@@ -402,17 +403,47 @@ def stand_out(known: Known) -> int:
 def _more_apart(known: Known, said: dict[str, Any]) -> bool:
     more, told = stand_out(known) - len(known.seen.get("apart", ())), said["rest"]
     apart = {
-        f'{d["figure"]} in "{d["group"]}" and "{d["less"]}"'
+        (d["figure"], d["group"], d["less"]): d["value"]
         for d in known.seen["differences"]
         if d["low"] > 0 or d["high"] < 0
     }
-    named = told == "all are in the measurement" if more > 3 else {*told.split("; ")} <= apart
+    named = told == "all are in the measurement" if more > 3 else all(map(_is_apart(apart), told.split("; ")))
     return named and read(said["n"]) == more and read(said["m"]) == len(known.seen["differences"])
+
+
+_PLAIN_DIFFERENCES = {
+    r'of 100 predictions of "(?P<c>[^"]*)" (?P<v>[\d.]+) are right': "precision of {c}",
+    r'of 100 records (?P<v>[\d.]+) are predicted "(?P<c>[^"]*)"': "share predicted {c}",
+    r"(?P<c>.*) is (?P<v>\S+)": "{c}",
+}
+
+
+def _is_apart(apart: dict[tuple[str, str, str], float]) -> Callable[[str], bool]:
+    """Whether a difference in plain words is one of these, with the right sign and size."""
+
+    def holds(line: str) -> bool:
+        for words, figure in _PLAIN_DIFFERENCES.items():
+            found = re.fullmatch(rf'{words} in "(?P<one>[^"]*)" and (?P<w>\S+) in "(?P<two>[^"]*)"', line)
+            if found:
+                value = apart.get((figure.format(c=found["c"]), found["one"], found["two"]))
+                times = 1 if figure == "{c}" else 100
+                near = 1.01 if times == 100 else 0.002 * (abs(float(found["v"])) + 1)
+                return (
+                    value is not None and abs(float(found["v"]) - float(found["w"]) - times * value) <= near
+                )
+        return False
+
+    return holds
 
 
 @says("No difference between the groups of `g` stands out of the noise.")
 def _none_apart(known: Known, said: dict[str, Any]) -> bool:
     return stand_out(known) == 0
+
+
+@says("How it serves groups of other columns was not measured: [[rest]].")
+def _not_grouped(known: Known, said: dict[str, Any]) -> bool:
+    return "`g`" not in said["rest"]
 
 
 @says('"other" are the records whose `g` is a value that the schema does not declare.')

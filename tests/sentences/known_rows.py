@@ -146,6 +146,9 @@ class Known:
     def _of_classes(self, name: str, own: np.ndarray) -> float:
         what, _, of = name.partition(" of ")
         y, said = self.table.y.to_numpy()[own], np.asarray(self.said)[own]
+        if name == "accuracy, from the counts of each class":
+            own = np.isin(y, self.case.classes)
+            return (y == said)[own].mean() if own.any() else np.nan
         if name == "accuracy":
             return (y == said).mean() if own.any() else np.nan
         if what in ("recall", "precision"):

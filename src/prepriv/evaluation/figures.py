@@ -78,6 +78,10 @@ class Measured:
         """The share of predictions that are right: as measured, or by the counts of each class; None where neither was measured."""
         if "accuracy" in self.counts or "confusion" not in self.counts:
             return self.figures.get("accuracy")
+        return self._right_by_class()
+
+    def _right_by_class(self) -> Figure:
+        """The share of predictions that are right, by the counts of each class."""
         counts = self.counts["confusion"]
         wrong = counts[~np.eye(len(counts), dtype=bool)]
         return intervals.share(ACCURACY, counts.diagonal(), wrong, self.noise)

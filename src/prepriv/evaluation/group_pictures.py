@@ -24,9 +24,6 @@ def groups_in_html(of: PrivateEvaluation) -> str:
     names = [f"{of.plan.by} = {group.name}" for group in answered]
     heads = "".join(f'<th scope="col">{escape(printable(h))}</th>' for h in ("figure", *names))
     figures = [[g.figures[name] for g in answered] for name in (answered[0].figures if answered else ())]
-    right = [g.right for g in answered]
-    if answered and answered[0].right is not None and answered[0].right.name not in answered[0].figures:
-        figures.insert(1, [figure for figure in right if figure is not None])  # after the share of rows
     few = "".join(
         f"<p>{escape(printable(f'{of.plan.by} = {g.name}: {g.share}; {TOO_FEW}'))}</p>"
         for g in of.groups.values()

@@ -39,8 +39,10 @@ class Group(Measured):
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """Its share of all rows; the figures, by name; and the share of each class that is predicted, where that is measured."""
+        """Its share of all rows; the figures, by name, and how many predictions are right where classes were counted; and the share of each class that is predicted."""
         found = [self.share, *self._found()]
+        if "confusion" in self.counts and "accuracy" not in self.counts:
+            found.insert(1, self._right_by_class())
         if "confusion" in self.counts:
             counts = self.counts["confusion"]
             for k, name in enumerate(self.plan.domain.classes):
@@ -51,7 +53,7 @@ class Group(Measured):
     @property
     def answered(self) -> bool:
         """Whether anything but its share is said about it."""
-        return any(figure.value is not None for figure in _compared(self).values())
+        return any(f.value is not None for f in self.figures.values() if f is not self.share)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -116,4 +118,9 @@ def differences_of(groups: Mapping[str, Group]) -> tuple[Difference, ...]:
 
 
 def _compared(group: Group) -> dict[str, Figure]:
-    return {name: figure for name, figure in group.figures.items() if figure is not group.share}
+    """What of it is compared with other groups: all but its share of the rows, and of two classes the share of one that is predicted, as both add up to all."""
+    classes = group.plan.domain.classes
+    found = {name: figure for name, figure in group.figures.items() if figure is not group.share}
+    if len(classes) == 2:
+        found.pop(f"share predicted {classes[0]}", None)
+    return found

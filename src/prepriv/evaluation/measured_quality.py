@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prepriv._text import printable
+from prepriv.columns import Categorical
 from prepriv.evaluation import intervals
-from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.figures import ACCURACY, Measured
 from prepriv.evaluation.groups import Difference, Group
 from prepriv.evaluation.intervals import Figure
 from prepriv.guarantees.printed import measured
@@ -210,7 +211,7 @@ def _between(made: PrivateEvaluation) -> Iterator[str]:
     """How groups differ where the interval of a difference excludes zero: in right predictions, in how often each class is
     recognised, and in how often the last one is the answer. First those of which most is shown."""
     classes, by = [str(c) for c in made.plan.domain.classes], printable(str(made.plan.by))
-    told = {"accuracy": "records, it is right for"} | {
+    told = {"accuracy": "records, it is right for", ACCURACY: "records, it is right for"} | {
         f"recall of {c}": f'records that are truly "{printable(c)}", it recognises' for c in classes
     }
     if len(classes) == 2:
@@ -267,16 +268,35 @@ def _rest(made: PrivateEvaluation, told: Sequence[Difference]) -> Iterator[str]:
     by, compared = printable(str(made.plan.by)), len(made.differences)
     others = [d for d in made.differences if _stands_out(d) and d not in told]
     if more := len(others):
-        named = "; ".join(
-            f'{printable(d.of)} in "{printable(d.one)}" and "{printable(d.two)}"'
-            for d in others[:_NAMED_MORE]
-        )
+        named = "; ".join(_plainly(made, d) for d in others[:_NAMED_MORE])
         yield (
             f"{more:,} {'more ' if told else ''}of the {compared:,} differences between groups of `{by}` stand{'' if more > 1 else 's'} out of the noise, "
             f"where one in twenty may by chance: {named if more <= _NAMED_MORE else 'all are in the measurement'}."
         )
     if compared and not more and not told:
         yield f"No difference between the groups of `{by}` stands out of the noise."
+    columns = made.plan.domain.columns
+    further = [
+        f"`{printable(str(c))}`" for c in columns if isinstance(columns[c], Categorical) and c != made.plan.by
+    ]
+    if further and made.plan.by is not None:
+        many = f" and {len(further) - _NAMED_MORE:,} more" if len(further) > _NAMED_MORE else ""
+        yield f"How it serves groups of other columns was not measured: {', '.join(further[:_NAMED_MORE])}{many}."
+
+
+def _plainly(made: PrivateEvaluation, d: Difference) -> str:
+    """A difference in plain words: what is compared, and how much of it each group has."""
+    values = [made.groups[name].figures[d.of].value or 0.0 for name in (d.one, d.two)]
+    one, two = _distinct(*values)
+    where = f'in "{printable(d.one)}" and {{}} in "{printable(d.two)}"'
+    if d.of.startswith("precision of "):
+        named = printable(d.of.removeprefix("precision of "))
+        return f'of 100 predictions of "{named}" {one} are right {where.format(two)}'
+    if d.of.startswith("share predicted "):
+        named = printable(d.of.removeprefix("share predicted "))
+        return f'of 100 records {one} are predicted "{named}" {where.format(two)}'
+    first, second = (f"{value:.4g}" for value in values)
+    return f"{printable(d.of)} is {first} {where.format(second)}"
 
 
 def _error(name: str, figure: Figure) -> GroupError:
