@@ -485,5 +485,33 @@ def test_a_record_states_nothing_that_a_ledger_leaves_open(copy, capsys):
     assert Path("s.yaml").read_text() == text
 
 
+def test_a_record_of_a_ledger_with_other_charges_says_many_releases(copy, capsys):
+    """It said "One release" beside a ledger that had paid for answers, too."""
+    run(["report", "run", "--ledger", "L.db", "--record", "one.yaml"])
+    answers = ["ask", "../t.csv", "share(y)", "--schema", "S.yaml", "--epsilon", "0.1", "--ledger", "L.db"]
+    assert run([*answers, "--out", "answers.json"]) == 0
+    for name, said in (("a.yaml", "L.db paid for beside this model: row 5, answers"), ("b.yaml", "")):
+        assert run(["report", "run", "--ledger", "L.db", "--record", name]) == (8 if said else 0)
+        record = yaml.safe_load(Path(name).read_text())["deployment"]
+        kind = record["deployment_model"]
+        assert kind["release_type"] == "Many releases" and said in kind["release_type_details"]
+        assert (
+            "leaves questions open" not in record["implementation"]["preprocessing_and_hyperparameter_tuning"]
+        )
+        shutil.copy("answers.json", "run/answers.json")
+    record = yaml.safe_load(Path("one.yaml").read_text())["deployment"]
+    assert record["deployment_model"]["release_type"] == "One release"
+
+
+def test_a_draft_that_was_charged_after_the_model_is_no_question(copy, capsys):
+    """The chain shows that the model was released before, and it was asked whether its bounds come from that draft."""
+    draft = ["schema", "init", "../t.csv", "--label", "y", "--classes", "no,yes", "--epsilon", "0.3"]
+    assert run([*draft, "--rows", str(N), "--ledger", "L.db", "--out", "later.yaml"]) == 0
+    for line in (["report", "run", "--ledger", "L.db"], ["ledger", "verify", "L.db", "run", "S.yaml"]):
+        code, out = printed(capsys, line)
+        assert code == 8 and out.count("ASK BEFORE") == 1 and "row 5, a schema draft (epsilon 0.3" in out
+    assert printed(capsys, FOLDER)[0] == 0
+
+
 def test_a_page_asks_where_predictions_of_the_private_rows_are(copy):
     assert "Were predictions of the private rows given out?" in Path("run/report.html").read_text()

@@ -428,6 +428,10 @@ def test_every_score_that_was_charged_is_shown_or_asked_for_and_names_its_model(
     assert f"late.html stands beside this model, and is its score that row {row} paid" in out
     assert "others.html" not in out and asked in out and "paid to evaluate" not in out
     assert f"paid for beside this model: row {row - 2}, a model (" in out  # and not the files that lie there
+    old = str(shutil.copy(measured / "L.db", tmp_path / "old.db"))  # as it was before both scores
+    assert run([*line[:-1], old]) == 8
+    (asked,) = [one for one in capsys.readouterr().out.split("\n") if "where the charge of" in one]
+    assert "late.html" in asked and "copies may be old" in asked and "others.html" not in asked
     costs = {one.sequence: one.cost for one in Ledger.open(ledger).entries()}
     total = Quanta(costs[1].main + costs[row].main, costs[1].delta + costs[row].delta)
     (late,) = (line for line in out.split("\n") if "late.html stands" in line)
@@ -435,7 +439,7 @@ def test_every_score_that_was_charged_is_shown_or_asked_for_and_names_its_model(
         late,
         judged(folder, found["late"])[1],
     ):  # a later score was presented as covered by the page
-        assert "The promise of the model's page does not cover it" in line and f"(rows 1, {row})" in line
+        assert "The promise of the model's page does not cover it" in line and f"(charges 1, {row})" in line
         assert guesses_in_words(amount_in_words("basic", total)) in line and "at most epsilon 2 " in line
 
 
@@ -544,6 +548,9 @@ def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path,
     assert run(line) == 8
     said = capsys.readouterr().out
     assert "S.yaml: NOT DECIDED, a schema declared by hand" in said and "has other columns, bounds" in said
+    (out / "S.yaml").write_text(f"{by_hand}declared_by: J. Doe\n")
+    assert run(line) == 8
+    assert 'has other `declared_by:` ("J. Doe" here, nobody there)' in capsys.readouterr().out
     (out / "S.yaml").unlink()
     draft = {key: a.receipt[key] for key in ("plan_uid", "sequence", "head")}
     (out / "b.json").write_text(json.dumps(data | {"ledger": None, "drafted": [{"ledger": draft}]}))

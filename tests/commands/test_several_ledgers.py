@@ -144,6 +144,36 @@ def test_charges_that_no_file_names_are_listed(runs, tmp_path, capsys):
     assert told["ask_of_ledgers"] == [*told["not_given"].values()]
 
 
+def test_models_of_the_same_columns_in_ledgers_of_other_names_are_asked_about(runs, tmp_path, capsys):
+    """Two data sets with other names and one questionnaire ended with 0, and "charge 1" named no ledger."""
+    other = tmp_path / "M.db"
+    Ledger.create(other, "others", epsilon=0.5, delta=1e-4)
+    for name, domain, same in (
+        ("c", DOMAIN, True),
+        ("d", prepriv.Domain({"dose_2": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50), False),
+    ):
+        rows = ROWS.set_axis([*domain.columns], axis=1)
+        learner = GradientDescent(Logistic(), steps=2)
+        clf = prepriv.PrivateClassifier(
+            domain, epsilon=0.2, steps=[], learner=learner, ledger=other, threads=1
+        )
+        clf.fit(rows, ["no", "yes"] * 25).model_.save(tmp_path / name, ledger=other)
+        code, said = verified(capsys, runs / "L.db", other, runs / "a", tmp_path / name)
+        asked = f"whether {runs / 'L.db'} and {other} are of the same people: {runs / 'a'}"
+        assert code == 8 and (asked in said) == same
+        assert f"model.json: ok, charge 1 of {runs / 'L.db'}\n" in said
+        row = 1 if same else 3
+        assert f"{tmp_path / name / 'model.json'}: ok, charge {row} of {other}\n" in said
+
+
+def test_a_folder_that_is_not_there_is_no_ledger(runs, capsys):
+    """A mistyped folder was called a ledger that does not exist."""
+    for line in ((runs / "L.db", runs / "x"), (runs / "x", runs / "L.db"), (runs / "x",)):
+        assert run(["ledger", "verify", *map(str, line)]) == 2
+        assert f"{runs / 'x'} does not exist, as a ledger, a file or a folder" in capsys.readouterr().err
+    assert run(["ledger", "verify", str(runs / "x.db")]) == 4
+
+
 def test_the_rows_of_a_schema_are_no_finding_where_no_page_says_how_many_were_set_aside(
     runs, tmp_path, capsys
 ):

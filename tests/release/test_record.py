@@ -214,7 +214,12 @@ def test_the_command_writes_a_record_once_and_names_the_questions(fitted, tmp_pa
     assert f"{len(questions(made))} questions are left" in out
     assert "A coin set each record aside" in made["deployment"]["accounting"]["composition"]
     assert "SHA-256" in made["deployment"]["administrative"]["sources"]
-    assert run(command) == 2 and "answers of yours" in capsys.readouterr().err
+    record.write_text(record.read_text("utf-8") + "# answered\n", "utf-8")
+    assert run(command) == 0 and "it was left as it is" in capsys.readouterr().out  # it ended with 2
+    assert record.read_text("utf-8").endswith("# answered\n")
+    record.write_text("answers about another model", "utf-8")
+    assert run(command) == 2 and "is not a record of this model" in capsys.readouterr().err
+    assert record.read_text("utf-8") == "answers about another model"
     assert run([*command[:-1], str(tmp_path / "r.json")]) == 2
 
 

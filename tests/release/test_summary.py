@@ -598,7 +598,11 @@ def test_a_class_that_is_missed_everywhere_is_not_said_group_by_group_and_groups
     assert 'Do not rely on the model to find "invalid"' in said and "it misses most there" not in said
     assert "Groups add noise to this comparison" in said
     one = replace(found, group_recalls=(("invalid", (shares[0], Share("M", 0.8, 0.7, 0.9))),))
-    assert 'records of "F" (`sex`): it misses most there' in " ".join(to_do(one, weighed=False, weak=False))
+    said = " ".join(to_do(one, weighed=False, weak=False))
+    assert 'records of "F" (`sex`): it misses most there' in said and "served no better" not in said
+    close = replace(found, group_recalls=(("invalid", (shares[0], Share("M", 0.44, 0.17, 0.78))),))
+    said = " ".join(to_do(close, weighed=False, weak=False))  # beside "no difference stands out"
+    assert 'that are truly "invalid". The other groups may be served no better: a difference' in said
 
 
 def test_a_group_that_is_not_shown_to_differ_is_not_named_alone():

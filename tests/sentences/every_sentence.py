@@ -453,6 +453,7 @@ def _other(known: Known, said: dict[str, Any]) -> bool:
 
 @says(
     "Do not rely on it for records of [[names]] (`g`): it misses most there that are truly [[class]].",
+    "Do not rely on it for records of [[names]] (`g`): it misses most there that are truly [[class]]. The other groups may be served no better: a difference between groups is shown only where its own line says so.",
 )
 def _missed(known: Known, said: dict[str, Any]) -> bool:
     found = [known.figure(f"recall of {said['class']}", group) for group in _listed(said["names"])]

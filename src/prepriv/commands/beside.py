@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prepriv.commands.exits import FOUND, Stop
-from prepriv.commands.receipts import hash_as_lf, sha256_of
+from prepriv.commands.receipts import hash_as_lf, is_measurement, sha256_of
 from prepriv.commands.scores import DIGITS, model_of, not_covered
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.ledger import Entry, Header
@@ -138,6 +138,28 @@ def scores_beside(file: Path, model: Model, header: Header, rows: Sequence[Entry
         for one, uid in _released(file, rows).items()
         if uid in paid
     }
+
+
+def scores_not_charged(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
+    """What to ask of scores of a model in the folder of its run that no ledger given released, one line each: a copy may be old.
+
+    file: that of the model.
+    """
+    made = {one.artifact for rows in ledgers for one in rows if one.kind == "released"}
+    digest, found = model_hash(model), list[str]()
+    for one in _files_of_run(file):
+        with suppress(OSError):
+            if (
+                is_measurement(one)
+                and one.stat().st_size <= _LARGEST
+                and sha256_of(one) not in made
+                and digest in one.read_text(encoding="utf-8", errors="replace")
+            ):
+                found.append(
+                    f"where the charge of {one} is: it is a score of this model, and no ledger given holds it, so their copies may be old, or the file was changed. "
+                    "Ask the curator for the current ledger"
+                )
+    return found
 
 
 def released_beside(file: Path, rows: Sequence[Entry]) -> set[str]:

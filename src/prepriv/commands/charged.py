@@ -256,6 +256,8 @@ def drafts_beside(
     drafted_by = {
         one.plan_uid: one.artifact for _, book in books for one in book.entries() if one.kind == "released"
     }
+    of_model = [one for one in books[0][1].entries() if one.plan_uid == receipt.get("plan_uid")]
+    released = next((one.sequence for one in of_model if one.kind == "released"), None)
     as_claimed = here in {drafted_by.get(str(uid)) for uid in claimed}
     found, asked = list[str](), list[str]()
     for name, book in books:
@@ -264,6 +266,8 @@ def drafts_beside(
                 continue
             which = f"the schema draft of row {one.sequence}{f' of {name}' if others else ''}"
             content = drafted_by.get(one.plan_uid)
+            if name == place and released is not None and one.sequence > released:
+                continue  # the chain shows that the model was there before anything was drafted
             later = name == place and one.sequence > receipt.get("sequence", one.sequence)
             if content == here and not as_claimed and not later:
                 cost = short_amount(book.header.unit, one.cost)

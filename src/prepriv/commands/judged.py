@@ -24,7 +24,7 @@ from prepriv.commands.receipts import (
     Given,
     Receipt,
     asked_of_rows,
-    charges_of,
+    charges_in_words,
     missing_receipts,
     not_compared_in,
     runs_named,
@@ -53,15 +53,17 @@ _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, an
 
 @dataclass
 class Judged:
-    """A file: the rows that paid for it, what is wrong with it, what nothing at hand could compare, what someone has to answer, remarks, and of a
-    page, a score or a schema the model whose it is, in words; "" where nothing says whose."""
+    """A file: the charges that paid for it, in words, what is wrong with it, what nothing at hand could compare, what someone has to answer, remarks, and of a
+    page, a score or a schema the model whose it is, in words; "" where nothing says whose. Of a model the ledger that paid for it, and the names of its columns and of its label."""
 
-    charges: list[int]
+    charges: str
     wrong: list[str]
     undecided: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     model: str = ""
+    place: str = ""
+    columns: frozenset[str] = frozenset()
 
 
 def judge(
@@ -75,7 +77,10 @@ def judge(
     by_hand: what schemas declare of which nothing was drafted. names: of all models given, by the first digits of their hash.
     """
     rows = [*ledgers.values()]
-    judged = {name: Judged(charges_of(one, rows), missing_receipts(one, rows)) for name, one in given.items()}
+    judged = {
+        name: Judged(charges_in_words(one, ledgers), missing_receipts(one, rows))
+        for name, one in given.items()
+    }
     sound = {name: one for name, one in given.items() if not judged[name].wrong}
     for name, one in sound.items():
         undecided, asked = unanswered(one, rows)
@@ -114,7 +119,7 @@ def judge(
     for name, domain in by_hand.items():
         place, *others = ledgers
         wrong, questions = drafts_beside(place, domain, others)
-        judged[name] = Judged([], wrong, asked=questions)
+        judged[name] = Judged("", wrong, asked=questions)
         _of_models(judged[name], domain, models, _models_near(Path(name), models, at_hand))
         if not models:
             judged[name].undecided.append(_NO_MODEL)
@@ -245,9 +250,17 @@ def _apart(a: Domain, b: Domain) -> list[str]:
         "label": (a.label, a.label if b.label is None else b.label),  # a model of Python need not name it
         "neighbours": (a.adjacency, b.adjacency),
         "units": ((a.unit, a.rows_per_unit), (b.unit, b.rows_per_unit)),
-        "`declared_by:`": (a.declared_by, b.declared_by),
+        f"`declared_by:`{_names_apart(a, b)}": (a.declared_by, b.declared_by),
     }
     return [name for name, (one, other) in declared.items() if one != other]
+
+
+def _names_apart(a: Domain, b: Domain) -> str:
+    """Whom two domains name as who declared them, where they differ."""
+    one, other = (
+        "nobody" if who is None else f'"{printable(who)}"' for who in (a.declared_by, b.declared_by)
+    )
+    return f" ({one} here, {other} there)" if one != other else ""
 
 
 def _columns_apart(a: Domain, b: Domain) -> str:
@@ -418,6 +431,8 @@ def _charged(
         found.undecided.append(f"its claim was not compared with its charge: {why}")
         return
     place, others = holding(places, model)
+    domain = model.declared.domain
+    found.place, found.columns = place, frozenset({*domain.columns, *filter(None, [domain.label])})
     try:
         wrong, _ = charge_problems(place, model, file.read_bytes(), page, others)
     except Stop as why:

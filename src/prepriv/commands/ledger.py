@@ -278,7 +278,7 @@ def verify(
     Exit code 8 leaves something to ask: a charge of which no file was given, a cap that hardly limits anything, or whose rows a later score was measured on.
     "ok" stands on files that were compared whole; every other file, named or in a folder, is listed. A page is compared, word for word, with its model, if that is given or lies beside it.
     """
-    from prepriv.commands.receipts import collected, ledgers_among, ledgers_inside
+    from prepriv.commands.receipts import LEDGERS, collected, ledgers_among, ledgers_inside
 
     with _exit_codes():
         ledgers = ledgers_among(paths)
@@ -294,6 +294,9 @@ def verify(
             )
         all_given = collected([path for path in paths if path not in ledgers], ledgers)
         given = all_given.given
+        for path in ledgers:
+            if not is_url(path) and not os.path.lexists(path) and not path.lower().endswith(LEDGERS):
+                raise ValueError(f"{path} does not exist, as a ledger, a file or a folder: check its path")
         if receipt and len(ledgers) > 1:
             raise ValueError("receipts belong to one ledger; verify that one alone")
         places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
@@ -315,6 +318,8 @@ def verify(
         beyond = [line for name in sound for one in receipt or () for line in _not_covered(one, *books[name])]
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
         perhaps += _hardly_limited({name: books[name] for name in rows})
+        if not perhaps and len(rows) > 1:
+            perhaps += _of_same_columns({name: books[name] for name in rows}, files)
         others, together = _beside_files(books, [*rows], all_given if len(sound) == len(found) else None)
         perhaps += others.values()
         if as_json:
@@ -370,8 +375,7 @@ _ENDS = {
 
 def _ok(one: Judged) -> str:
     """The line of a file with which nothing is wrong. It says ok of one that was compared whole and of which nothing is asked, and of no other."""
-    held = f"charge{'s' if len(one.charges) > 1 else ''} {', '.join(map(str, one.charges))}"
-    return "; ".join((f"{_word(one)}, {held}", *one.undecided, *one.remarks))
+    return "; ".join((f"{_word(one)}, {one.charges}", *one.undecided, *one.remarks))
 
 
 def _word(one: Judged) -> str:
@@ -429,6 +433,12 @@ def _perhaps_the_same(headers: Sequence[Header]) -> list[str]:
     from prepriv.commands.charged import perhaps_the_same
 
     return perhaps_the_same(headers)
+
+
+def _of_same_columns(books: Mapping[str, Book], files: Mapping[str, Judged]) -> list[str]:
+    from prepriv.commands.several import of_same_columns
+
+    return of_same_columns(books, files)
 
 
 def _hardly_limited(books: Mapping[str, Book]) -> list[str]:

@@ -27,7 +27,8 @@ _PAGES = (".html", ".htm")
 _ENDINGS = (".json", *_PAGES, *_SCHEMAS)
 _OF_LEDGER = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside one
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
-_LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")  # a damaged or empty one is known by its name
+LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")
+"""How the names of ledgers often end: a damaged or empty one is known by it."""
 _MOST_BESIDE = 20  # files that are looked at
 _TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
 _MEASURED = b"<title>prepriv evaluation</title>"
@@ -79,7 +80,7 @@ def ledgers_among(places: Sequence[str]) -> list[str]:
 def ledgers_inside(places: Sequence[str]) -> list[str]:
     """Files in these folders that may be ledgers, the first of them."""
     files = (file for place in places if Path(place).is_dir() for file in files_of(Path(place)))
-    named = (str(one) for one in files if one.suffix.lower() in _LEDGERS)
+    named = (str(one) for one in files if one.suffix.lower() in LEDGERS)
     return [name for name in named if _is_ledger(name)][:_MOST_BESIDE]
 
 
@@ -93,7 +94,7 @@ def ledgers_of(place: str) -> list[str]:
     names = [
         str(one)
         for one in beside
-        if one.suffix.lower() in _LEDGERS and one.is_file() and one.resolve() != here.resolve()
+        if one.suffix.lower() in LEDGERS and one.is_file() and one.resolve() != here.resolve()
     ]
     return [name for name in names[:_MOST_BESIDE] if _is_ledger(name)]
 
@@ -110,7 +111,7 @@ def _is_ledger(place: str) -> bool:
     is_side_file = place.endswith(_OF_LEDGER[1:])
     if not path.is_file():
         return not is_side_file and not _was_given_out(path)
-    named = path.suffix.lower() in _LEDGERS
+    named = path.suffix.lower() in LEDGERS
     try:
         with path.open("rb") as file:
             head = file.read(2**16)
@@ -365,6 +366,19 @@ def charges_of(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[int]:
     return [
         one.sequence for rows in ledgers for one in rows if one.kind == "charged" and one.plan_uid in paid
     ]
+
+
+def charges_in_words(given: Given, ledgers: Mapping[str, Sequence[Entry]]) -> str:
+    """The rows that paid for it, and of which ledger, where several are given."""
+    found = list[str]()
+    for place, rows in ledgers.items():
+        held = {(one.sequence, one.head) for one in rows}
+        own = {receipt[0] for receipt in given.receipts if receipt[:2] in held}
+        paid = [one for one in charges_of(given, [rows]) if given.own is None or one in own]
+        if paid:
+            of = f" of {place}" if len(ledgers) > 1 else ""
+            found.append(f"charge{'s' if len(paid) > 1 else ''} {', '.join(map(str, paid))}{of}")
+    return " and ".join(found)
 
 
 def runs_named(given: Sequence[Given], ledgers: Sequence[Sequence[Entry]]) -> set[str]:

@@ -17,7 +17,13 @@ import typer
 
 from prepriv._text import csv_cell
 from prepriv.columns import Numeric
-from prepriv.commands.beside import of_another_model, pages_in_words, released_beside, scores_beside
+from prepriv.commands.beside import (
+    of_another_model,
+    pages_in_words,
+    released_beside,
+    scores_beside,
+    scores_not_charged,
+)
 from prepriv.commands.charged import (
     booked_findings,
     charge_problems,
@@ -303,12 +309,18 @@ def _write_csv(file: Any, header: list[str], lines: Any) -> None:
     writer.writerows(lines)
 
 
-def _check_record(path: Path) -> None:
+def _check_record(path: Path, model: Path) -> bool:
+    """Whether a record is to be written: none over one of this very model, which may hold answers. Stop for any other file."""
     if path.suffix != ".yaml":
         raise Stop(f"--record must end in .yaml; got {path.suffix or 'no ending'}")
+    if path.is_file() and _sha256(model) in path.read_text(encoding="utf-8", errors="replace"):
+        return False
     if path.exists():
-        raise Stop(f"{path} is there already, and may hold answers of yours: choose another --record")
+        raise Stop(
+            f"{path} is there already, may hold answers of yours, and is not a record of this model: choose another --record"
+        )
     writable_file(path)
+    return True
 
 
 def _say_not_written(*files: Path | None) -> None:
@@ -318,8 +330,8 @@ def _say_not_written(*files: Path | None) -> None:
             say(f"{file} was not written, because of what was found", err=True)
 
 
-def _write_record(path: Path, made: Report, asked: list[str]) -> None:
-    filled = deployment_record(made, asked)
+def _write_record(path: Path, made: Report, asked: list[str], further: list[str], many: bool) -> None:
+    filled = deployment_record(made, asked, further, many=many)
     write_text(path, as_yaml(filled))
     left = questions(filled)
     console.print(f"record: {path}; {len(left)} questions are left to the curator", soft_wrap=True)
@@ -339,8 +351,8 @@ def _booked(places: list[str] | None, released: Model, page: Report) -> list[str
 
 def _check_charge(
     places: list[str], released: Model, file: Path, page: Report | None
-) -> tuple[list[str], Stop | None]:
-    """Say whether a ledger paid for the model, and for what its page shows. Gives what has to be asked, and how the command ends where none did."""
+) -> tuple[list[str], list[str], bool, Stop | None]:
+    """Say whether a ledger paid for the model, and for what its page shows. Gives what has to be asked of it, and of what else the ledgers hold, whether they paid for other releases, and how the command ends where none paid."""
     failed: Stop | None = None
     try:
         books = {place: (Ledger.open(place).header, Ledger.open(place).entries()) for place in places}
@@ -366,14 +378,16 @@ def _check_charge(
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
             *perhaps_the_same(headers),
-            *hardly_limited(of_each),
             *to_ask(place, released, page, others, shown=shown),
-            *(
-                line
-                for one in scores
-                for line in _asked_of_score(one, released, [rows for _, rows in of_each.values()])
-            ),
-            *([] if wrong else other_charges(places, released, shown)),
+        ]
+        paid_beside = [] if wrong else other_charges(places, released, shown)
+        many = bool(scores or paid_beside or shown - {(released.receipt or {}).get("plan_uid")})
+        all_rows = [rows for _, rows in of_each.values()]
+        further = [
+            *hardly_limited(of_each),
+            *(line for one in scores for line in _asked_of_score(one, released, all_rows)),
+            *scores_not_charged(file, released, all_rows),
+            *paid_beside,
         ]
     except LedgerError as error:
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
@@ -382,17 +396,17 @@ def _check_charge(
     for line in (*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)):
         console.print(line, soft_wrap=True)
     if wrong:
-        return asked, Stop("the ledger did not pay for this model as it claims", FOUND)
+        return asked, further, many, Stop("the ledger did not pay for this model as it claims", FOUND)
     if small:
-        return asked, Stop("the model claims less than what was spent on it", FOUND)
+        return asked, further, many, Stop("the model claims less than what was spent on it", FOUND)
     if failed is not None:
-        return asked, failed
+        return asked, further, many, failed
     console.print("charged: the ledger is sound and booked at least what this model claims", soft_wrap=True)
     for line in told:
         console.print(f"  {line}", soft_wrap=True)
     for line in unchecked:
         console.print(f"not verified, stated by the report alone: {line}", soft_wrap=True)
-    return asked, None
+    return asked, further, many, None
 
 
 def _asked_of_score(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
@@ -499,8 +513,7 @@ def report(
             raise Stop(_ANSWERS.format(path=model)) from None
         raise
     anew, failed = None, None
-    if record is not None:
-        _check_record(record)
+    write_record = record is not None and _check_record(record, artifact_file(model))
     if verify is not None:
         anew, failed = _verified(verify, model, released, ledger)
     if failed is not None and not ledger:
@@ -511,16 +524,22 @@ def report(
     shown = anew or alone  # the page that was verified has what was measured, too
     standing = asked_of_claim(shown)
     asked = of_ledger = standing
+    further, many = list[str](), False
     if ledger:
-        asked, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
-        failed, of_ledger = failed or unpaid, asked
+        of_ledger, further, many, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
+        failed, asked = failed or unpaid, [*of_ledger, *further]
     if ledger or verify is not None:
         asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
     if failed is not None:
         _say_not_written(html, record)
         _ask_before(asked, as_json=as_json, failed=failed)
-    if record is not None:
-        _write_record(record, shown, [one for one in of_ledger if one not in standing])
+    if record is not None and write_record:
+        _write_record(record, shown, [one for one in of_ledger if one not in standing], further, many)
+    elif record is not None:
+        console.print(
+            f"record: {record} is there already, of this model, and may hold answers of yours: it was left as it is",
+            soft_wrap=True,
+        )
     if html is not None:
         if html.suffix != ".html":
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")

@@ -50,7 +50,7 @@ def not_covered(model: Model, header: Header, rows: Sequence[Entry]) -> str:
         return f"{_NOT_COVERED}: what the ledger holds in all does"
     together = guesses_in_words(amount_in_words(header.unit, sum((one.cost for one in paid), Quanta(0))))
     listed = ", ".join(str(one.sequence) for one in paid)
-    return f"{_NOT_COVERED}. With each later score that was charged (rows {listed}), for someone whose rows are in all of them: {together}"
+    return f"{_NOT_COVERED}. With each later score that was charged (charges {listed}), for someone whose data are in all of them: {together}"
 
 
 def scores_not_shown(

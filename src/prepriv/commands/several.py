@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from prepriv.commands.charged import runs_in_words
+from prepriv.commands.charged import caps_together, runs_in_words
 from prepriv.guarantees.in_words import guesses_in_words, hardly_limits
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, amount_in_words, short_amount
 from prepriv.ledger.hash_chain import whose
+
+if TYPE_CHECKING:
+    from prepriv.commands.judged import Judged
 
 Book = tuple[Header, Sequence[Entry]]
 """A sound ledger: its header and its rows."""
@@ -88,6 +92,20 @@ def hardly_limited(books: Mapping[str, Book]) -> list[str]:
             "Then ask the curator why the caps are so high"
         )
     return found
+
+
+def of_same_columns(books: Mapping[str, Book], judged: Mapping[str, Judged]) -> list[str]:
+    """What to ask of ledgers of data sets with other names that paid for models of the same columns and label: they may be of the same people."""
+    paid = dict[frozenset[str], dict[str, str]]()  # of each set of columns the ledgers, and a model of each
+    for name, one in judged.items():
+        if one.columns and one.place in books:
+            paid.setdefault(one.columns, {}).setdefault(one.place, name)
+    return [
+        f"whether {' and '.join(models)} are of the same people: {' and '.join(models.values())}, which they paid for, have the same columns and label. If they are, "
+        f"{caps_together([books[place][0] for place in models])}, and no page knows of the other ledger. Ask the curator"
+        for models in paid.values()
+        if len({books[place][0].dataset for place in models}) > 1
+    ]
 
 
 def not_given(place: str, book: Book, named: Collection[str], models: Mapping[str, str]) -> str:

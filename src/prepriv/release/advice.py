@@ -229,7 +229,7 @@ def to_do(
     missed = [
         (
             name,
-            f"Do not rely on it for records of {first_of(groups)} (`{found.by}`): it misses most there that are truly {in_quotes(Share(name))}.",
+            f"Do not rely on it for records of {first_of(groups)} (`{found.by}`): it misses most there that are truly {in_quotes(Share(name))}.{_perhaps_alike(found, name, groups)}",
         )
         for name, groups in _by_class(found.missed_in_groups).items()
         if name not in everywhere or len(groups) < _measured_groups(found, name)
@@ -300,6 +300,15 @@ def _by_class(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
 def _measured_groups(found: Quality, name: str) -> int:
     """In how many groups it is known how often it recognises a class."""
     return sum(s.value is not None for each, shares in found.group_recalls if each == name for s in shares)
+
+
+def _perhaps_alike(found: Quality, name: str, missed: Sequence[str]) -> str:
+    """That groups which are not named may be served no better, where the intervals leave that open."""
+    told = [s for each, shares in found.group_recalls if each == name for s in shares if s.value is not None]
+    others = [s.floor for s in told if s.name not in missed]
+    if not others or max(s.high or s.value or 0.0 for s in told if s.name in missed) < min(others):
+        return ""
+    return " The other groups may be served no better: a difference between groups is shown only where its own line says so."
 
 
 def _first_classes(lines: Sequence[tuple[str, str]], what: str) -> Iterator[str]:

@@ -46,7 +46,9 @@ _WAYS = {
 }
 
 
-def deployment_record(report: Report, asked: Sequence[str] = ()) -> dict[str, Any]:
+def deployment_record(
+    report: Report, asked: Sequence[str] = (), further: Sequence[str] = (), *, many: bool = False
+) -> dict[str, Any]:
     """Fill the registry's schema from a report.
 
     Parameters
@@ -56,6 +58,10 @@ def deployment_record(report: Report, asked: Sequence[str] = ()) -> dict[str, An
     asked : sequence of str, default ()
         What a ledger shows and only people can explain (`prepriv report --ledger`). Each becomes a question beside the bounds and
         classes, of which the record then does not say that no record decided them.
+    further : sequence of str, default ()
+        The same of what else ledgers paid for, and of their caps. Each becomes a question beside the type of the release.
+    many : bool, default False
+        Whether the ledgers paid for other releases, too.
 
     Returns
     -------
@@ -83,7 +89,7 @@ def deployment_record(report: Report, asked: Sequence[str] = ()) -> dict[str, An
         "basic": _basic(report),
         "dp_variant": _variant(report),
         "privacy_loss": _loss(report),
-        "deployment_model": _model(report),
+        "deployment_model": _model(report, further, many),
         "accounting": _accounting(report),
         "implementation": _implementation(report, asked),
         "administrative": _administrative(report),
@@ -236,18 +242,24 @@ def _loss(report: Report) -> dict[str, Any]:
     }
 
 
-def _model(report: Report) -> dict[str, Any]:
+def _model(report: Report, further: Sequence[str], many: bool) -> dict[str, Any]:
     claim = report.guarantee
     assert claim is not None
     once = "One model and its report left this run."
     if report.receipt is not None:
         once += f" The run is charged in row {report.receipt['sequence']} of a ledger, which adds up what is charged to it."
+    if many:
+        once += " The ledgers that were given paid for other releases, too."
+    left = [_ask(f"the ledger leaves open {one}") for one in map(printable, further)]
+    left.append(
+        _ask("what else was or will be released of the same people, and when does a new budget begin?")
+    )
     return {
         "model_name": "Central",
         "model_name_details": trust(claim),
         "actors": f"Whoever gets the model, the report or a prediction is an adversary of the claim.\n{_ask('who holds the raw rows, who can run code on them, and who gets the model?')}",
-        "release_type": "One release",
-        "release_type_details": f"{once}\n{_ask('what else was or will be released of the same people, and when does a new budget begin?')}",
+        "release_type": "Many releases" if many else "One release",
+        "release_type_details": "\n".join([once, *left]),
         "data_source_type": "Static",
         "data_source_type_details": _ask("do new data come in, and is the model trained again?"),
         "access_type": "Non-interactive",

@@ -312,8 +312,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a schema without its draft is declared by hand",
         BELIEVED,
         "commands/judged.py",
-        "        judged[name] = Judged([], wrong, asked=questions)\n",
-        "        judged[name] = Judged([], [], asked=[])\n",
+        '        judged[name] = Judged("", wrong, asked=questions)\n',
+        '        judged[name] = Judged("", [], asked=[])\n',
         (EDITED, "-k", "taken_out_of_its_schema"),
     ),
     Mutant(

@@ -158,8 +158,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a deployment record is written over one with answers",
         "an output that is lost",
         "commands/released.py",
-        '    if path.exists():\n        raise Stop(f"{path} is there already, and may hold answers',
-        '    if path.is_dir():\n        raise Stop(f"{path} is there already, and may hold answers',
+        '    if path.exists():\n        raise Stop(\n            f"{path} is there already, may hold answers',
+        '    if path.is_dir():\n        raise Stop(\n            f"{path} is there already, may hold answers',
         ("tests/release/test_record.py", "-k", "writes_a_record_once"),
     ),
     Mutant(
