@@ -94,3 +94,41 @@ def test_a_run_ends_with_the_head_to_keep(tmp_path, capsys):
             f"KEEP the head of {ledger.name}, {last.sequence}:{last.head},"
             in capsys.readouterr().out.replace("\n", " ")
         )
+
+
+def test_what_an_officer_keeps_of_standard_output_holds_the_finding(tmp_path, capsys):
+    """`report ... > evidence.txt` of a page of another model kept "charged: the ledger is sound", and the finding stood on standard error alone."""
+    ledger, folders = tmp_path / "L.db", [tmp_path / "a", tmp_path / "b"]
+    Ledger.create(ledger, "people", epsilon=3, delta=1e-4)
+    for seed, folder in enumerate(folders):
+        learner = GradientDescent(Logistic(), steps=2 + seed)
+        clf = prepriv.PrivateClassifier(DOMAIN, learner=learner, ledger=ledger, holdout=0.5)
+        clf.fit(ROWS, LABELS).model_.save(folder / "model", ledger=ledger)
+        clf.report_.save(folder / "report.html")
+    line = ["report", str(folders[0] / "model"), "--ledger", str(ledger), "--verify"]
+    other, own = folders[1] / "report.html", folders[0] / "report.html"
+    edited = tmp_path / "edited.html"
+    edited.write_text(own.read_text().replace("&#34;level&#34;: 0.95", "&#34;level&#34;: 0.99"))
+    assert edited.read_text() != own.read_text()
+    for page, code, why in ((other, 1, "another model"), (edited, 1, "measured_in_private.level")):
+        assert run([*line, str(page)]) == code
+        said = capsys.readouterr()
+        wrong = [one for one in said.out.splitlines() if one.startswith("WRONG: ")]
+        assert len(wrong) == 1 and why in wrong[0] and "charged: the ledger is sound" in said.out
+        assert said.out.index("WRONG: ") > said.out.index("charged: ")
+        assert run([*line, str(page), "--json"]) == code
+        assert why in json.loads(capsys.readouterr().out)["wrong"][-1]
+    own.write_text(own.read_text().replace("ε = 1", "ε = 2"))
+    assert run([*line, str(own), "--json"]) == 1
+    assert any(one.startswith("differs: ") for one in json.loads(capsys.readouterr().out)["wrong"])
+    file = folders[0] / "model" / "model.json"
+    file.write_text(file.read_text().replace('"epsilon": 1.0', '"epsilon": 0.5'))
+    assert run([*line, str(own)]) == 2
+    assert "WRONG: " in capsys.readouterr().out
+    file.write_text("{}")
+    without_last(ledger, 1)
+    with sqlite3.connect(ledger) as db:
+        db.execute("drop trigger header_once")
+    db.close()
+    assert run(["report", str(folders[1] / "model"), "--ledger", str(ledger)]) == 5
+    assert "WRONG: " in capsys.readouterr().out

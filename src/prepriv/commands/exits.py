@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
@@ -21,11 +21,12 @@ BROKEN_PIPE = 141  # standard output was closed before all of it was written, as
 
 
 class Stop(Exception):
-    """End the command with one line and an exit code."""
+    """End the command with one line and an exit code. details: what was found, one line each."""
 
-    def __init__(self, message: str, code: int = BAD_INPUT) -> None:
+    def __init__(self, message: str, code: int = BAD_INPUT, details: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.exit_code = code
+        self.details = tuple(details)
 
     @property
     def code(self) -> int:

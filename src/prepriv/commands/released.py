@@ -393,12 +393,13 @@ def _check_charge(
         raise Stop(str(error).removesuffix("; nothing was granted"), error.exit_code) from None
     for name, other in copied.items():
         console.print(f"{name}: {copy_in_words(books, name, other)}", soft_wrap=True)
-    for line in (*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)):
+    found = [*(f"not charged: {one}" for one in wrong), *(f"claims too little: {one}" for one in small)]
+    for line in found:
         console.print(line, soft_wrap=True)
     if wrong:
-        return asked, further, many, Stop("the ledger did not pay for this model as it claims", FOUND)
+        return asked, further, many, Stop("the ledger did not pay for this model as it claims", FOUND, found)
     if small:
-        return asked, further, many, Stop("the model claims less than what was spent on it", FOUND)
+        return asked, further, many, Stop("the model claims less than what was spent on it", FOUND, found)
     if failed is not None:
         return asked, further, many, failed
     console.print("charged: the ledger is sound and booked at least what this model claims", soft_wrap=True)
@@ -424,14 +425,22 @@ def _asked_of_score(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]
     return [f"{file}: {line}" for line in asked]
 
 
-def _ask_before(asked: list[str], *, as_json: bool, failed: Stop | None = None) -> None:
-    """The last lines of a report, after all that is routine: what nobody should sign before it is answered. Exit code 8, or that of what failed."""
-    if asked:
+def _ask_before(asked: list[str], *, as_json: bool, failed: Sequence[Stop] = ()) -> None:
+    """The last lines of a report, after all that is routine: what was found, and what nobody should sign before it is answered. Exit code 8, or that of what failed.
+
+    What failed stands on standard output, too, which is what people keep.
+    """
+    if as_json and failed:
+        told = {"wrong": [line for one in failed for line in (*one.details, str(one))]}
+        print_json(told | ({"ask_before_you_sign": asked} if asked else {}))
+    if asked or failed:
         console.print()
+    for one in failed if not as_json else ():
+        say(f"{'NOT DECIDED' if one.code == NOT_DECIDED else 'WRONG'}: {one}")
     for line in asked:
         say(f"ASK BEFORE YOU SIGN: {line}", err=as_json)
-    if failed is not None:
-        raise failed
+    if failed:
+        raise failed[0]
     if asked:
         raise typer.Exit(NOT_DECIDED)
 
@@ -508,17 +517,20 @@ def report(
     """Print what a released model promises, read from its artifact."""
     try:
         released = Model.load(model)
-    except ValueError:
+    except ValueError as why:
         if are_answers(model):
             raise Stop(_ANSWERS.format(path=model)) from None
+        if verify is not None or ledger:
+            _ask_before([], as_json=as_json, failed=[Stop(str(why))])
         raise
-    anew, failed = None, None
+    anew, failed = None, list[Stop]()
     write_record = record is not None and _check_record(record, artifact_file(model))
     if verify is not None:
-        anew, failed = _verified(verify, model, released, ledger)
-    if failed is not None and not ledger:
+        anew, other = _verified(verify, model, released, ledger)
+        failed += [] if other is None else [other]
+    if failed and not ledger:
         _say_not_written(html, record)
-        raise failed
+        _ask_before([], as_json=as_json, failed=failed)
     plan = released.declared
     alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
     shown = anew or alone  # the page that was verified has what was measured, too
@@ -526,11 +538,17 @@ def report(
     asked = of_ledger = standing
     further, many = list[str](), False
     if ledger:
-        of_ledger, further, many, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
-        failed, asked = failed or unpaid, [*of_ledger, *further]
+        try:
+            of_ledger, further, many, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
+        except Stop as why:  # of a ledger that is not sound, or not there
+            _say_not_written(html, record)
+            _ask_before([], as_json=as_json, failed=[why, *failed])
+            raise
+        failed += [] if unpaid is None else [unpaid]
+        asked = [*of_ledger, *further]
     if ledger or verify is not None:
         asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
-    if failed is not None:
+    if failed:
         _say_not_written(html, record)
         _ask_before(asked, as_json=as_json, failed=failed)
     if record is not None and write_record:
@@ -585,7 +603,8 @@ def _verified(
             page = (
                 None if of_another_version(wrong[0]) else anew
             )  # whose words and numbers this one cannot tell
-            return page, Stop(f"{verify} is not the report that this version gives for this model", FOUND)
+            said = f"{verify} is not the report that this version gives for this model"
+            return page, Stop(said, FOUND, [f"differs: {line}" for line in wrong])
         console.print(f"verified: {verify} is exactly the report that this model gives")
         if not ledger:
             console.print(_on_trust(anew), soft_wrap=True)
