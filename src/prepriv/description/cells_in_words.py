@@ -65,6 +65,6 @@ def says_little(e: Estimate, low: float, high: float) -> bool:
 
 
 def between(e: Estimate) -> str:
-    """What is told of such a quantile: the ends alone, as the value between them is mostly noise."""
+    """What is said about such a quantile: the ends alone, as the value between them is mostly noise."""
     _, low, high = e.texts
     return f"between {low} and {high} (95 %): noise hides where"
