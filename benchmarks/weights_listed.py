@@ -80,7 +80,9 @@ def counted(fit: Fit, fits: int) -> str:
     names = found[0].names
     weights = np.array([one.weights for one in found])
     noise = np.array([one.noise for one in found])[:, :, None]
-    apart = [np.append(one.seldom, np.zeros(len(names) - len(one.seldom), bool)) for one in found]
+    apart = [
+        np.append(one.perhaps_empty, np.zeros(len(names) - len(one.perhaps_empty), bool)) for one in found
+    ]
     listed = (np.abs(weights) > 2 * noise) & ~np.array(apart)[:, :, None]
     empty = np.array([n.endswith(("=other", "=missing", "=none")) for n in names])
     known = ~empty & np.array([n != "(constant)" for n in names])

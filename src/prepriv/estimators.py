@@ -524,8 +524,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by
         one number afterwards. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.
-        at_most: the most noise that a weight has, whatever columns say of each other; None where `noise` is that.
-        shared: whether what the categories of one column had in common was moved to the intercept. seldom: the categories that
+        at_most: the most noise that a weight has, however columns go together; None where `noise` is that.
+        shared: whether what the categories of one column had in common was moved to the intercept. perhaps_empty: the categories that
         perhaps no record has, by their released share, (d,); they are never listed first.
         """
         found = self._coefficients()

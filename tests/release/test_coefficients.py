@@ -146,8 +146,8 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     said = str(found)
     clear, rest = said.split("may be noise")
     assert "c0=1" in clear and "of 8 weights that are noise alone, up to about 1 " in clear
-    assert found.seldom[empty].all() and found.seldom.sum() == 240  # by their released shares
-    stand_out = (np.abs(made.coef_[0, :-1]) > 2 * found.noise[:-1]) & ~found.seldom
+    assert found.perhaps_empty[empty].all() and found.perhaps_empty.sum() == 240  # by their released shares
+    stand_out = (np.abs(made.coef_[0, :-1]) > 2 * found.noise[:-1]) & ~found.perhaps_empty
     assert f"({248 - stand_out.sum()})" in rest and stand_out[empty].sum() == 0
     assert found.names[-1] == "(constant)" and said.count("(constant)") == 1  # no effect of a column
     page = made.report_.to_html()
@@ -267,7 +267,7 @@ def test_the_noise_of_columns_that_vary_is_that_of_descent_on_such_rows(monkeypa
     ]
     domain = Domain(columns, target=Numeric(0, 1))
     model = prepriv.PrivateRegressor(domain, epsilon=4.0, steps=steps).fit(table, table["x"]).model_
-    plan, known = model.declared, law_of.cells(model.declared, model.maps)
+    plan, known = model.declared, law_of.known_cells(model.declared, model.maps)
     assert known.there.tolist() == [False, True, True, False, False, False]
     found, learned = model.coefficients_, model.weights
     unit = found.weights[0, 0] / learned[0, 0]  # of a number: the scale and `Rescale` are in it

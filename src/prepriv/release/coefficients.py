@@ -30,7 +30,7 @@ from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
-from prepriv.release.noise_of_weights import cells, law
+from prepriv.release.noise_of_weights import known_cells, law
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Coefficients:
     there gets a share of the intercept. Such a one has about that much, and in others the records hold against it. Where what was released says how far they vary, it is
     about what they have then, if other columns tell half of what each says. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
 
-    at_most: (d,), the most noise that a weight has, whatever columns say of each other. None where `noise` is that.
+    at_most: (d,), the most noise that a weight has, however columns go together. None where `noise` is that.
 
     unit: of a target, what turns weights and bias into its units, in a sentence.
 
@@ -113,7 +113,7 @@ class Coefficients:
     weight that is far from 0 need not be an effect.
 
     shared: whether what the weights of the categories of one column had in common was moved to the intercept. With noise it is that of those
-    whose released share is beyond three times its noise. seldom: (d,), the categories whose share is not: perhaps no record has them. None: not known.
+    whose released share is beyond three times its noise. perhaps_empty: (d,), the categories whose share is not: perhaps no record has them. None: not known.
 
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
@@ -134,7 +134,7 @@ class Coefficients:
     level: float = 1.0
     shared: bool = False
     at_most: Floats | None = None
-    seldom: NDArray[np.bool_] | None = None
+    perhaps_empty: NDArray[np.bool_] | None = None
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -143,12 +143,14 @@ class Coefficients:
         named = (*named[:-1], CONSTANT) if self.scaled else named
         ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
         noise = np.full(len(named), np.nan) if self.noise is None else self.noise
-        seldom = np.zeros(len(named), np.bool_)
-        if self.seldom is not None:
-            seldom[: len(self.seldom)] = self.seldom
+        perhaps_empty = np.zeros(len(named), np.bool_)
+        if self.perhaps_empty is not None:
+            perhaps_empty[: len(self.perhaps_empty)] = self.perhaps_empty
         every = [
             ((abs(w) / s if s > 0 else abs(w)) * (0.0 if away else 1.0), f"{name}{end}", w, s)
-            for name, row, s, away in zip(named, self.weights.tolist(), noise.tolist(), seldom.tolist())
+            for name, row, s, away in zip(
+                named, self.weights.tolist(), noise.tolist(), perhaps_empty.tolist()
+            )
             for end, w in zip(ends, row)
             if name != CONSTANT and not name.startswith(ALWAYS_ZERO)
         ]
@@ -169,7 +171,7 @@ class Coefficients:
             titled = [(every, f"weights in the order of the columns ({len(every)}). {NOT_WITH_ZERO[:-1]}:")]
         else:
             every.sort(key=lambda one: -one[0])
-            count = len(every) - len(ends) * int(seldom.sum())
+            count = len(every) - len(ends) * int(perhaps_empty.sum())
             clear = [one for one in every if one[0] > STANDS_OUT]
             rest = every[len(clear) :]
             titled = [
@@ -286,18 +288,18 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     """(weights (d, K), about the standard deviation of the noise in each (d,), whether perhaps no record has its category (d,)), as they are
     learned, without what the categories of one column share; the noise is None where it is not known."""
     weights, most, d = model.weights[:-1], most_noise(model), model.domain.space.d
-    seldom = np.zeros(len(weights), np.bool_)
+    perhaps_empty = np.zeros(len(weights), np.bool_)
     if most is None or not rows_are_centred(model.declared, model.maps) or len(weights) - d not in (0, 1):
-        return weights, most, seldom
-    known = cells(model.declared, model.maps)
-    seldom[:d] = known.seldom
+        return weights, most, perhaps_empty
+    known = known_cells(model.declared, model.maps)
+    perhaps_empty[:d] = known.perhaps_empty
     squares = np.square(most[:d])
     share = _share_of_noise(model, np.ones(d))
     own = np.sqrt(known.apart_squared(model.domain, squares)) * (1.0 if share is None else share)
     return (
         np.vstack([known.apart(model.domain, weights[:d]), weights[d:]]),
         np.append(own, most[d:]),
-        seldom,
+        perhaps_empty,
     )
 
 
@@ -307,7 +309,7 @@ def _share_of_noise(model: Model, unit: Floats) -> Floats | None:
     plan, maps = model.declared, model.maps
     if not (plan.private and rows_are_centred(plan, maps)):
         return None
-    known = cells(plan, maps)
+    known = known_cells(plan, maps)
     found = law(plan, maps, model.weights, known)
     if found is None or found.along.shape[2] - len(unit) not in (0, 1):
         return None
@@ -550,7 +552,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     weights, noise = found.weights, found.noise
     if noise is None or single is None or not noise.any() or not found.centred:
         return found
-    known, d = cells(model.declared, model.maps), model.domain.space.d
+    known, d = known_cells(model.declared, model.maps), model.domain.space.d
     share = _share_of_noise(model, noise[:d] / single[:d])
     most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
     left = known.apart(model.domain, weights[:d])
@@ -562,7 +564,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
         bias=found.bias if constant else found.bias + moved,
         noise=np.append(most if share is None else share * most, noise[d:]),
         at_most=np.append(most, noise[d:]),
-        seldom=known.seldom,
+        perhaps_empty=known.perhaps_empty,
         shared=bool(moved.any()),
     )
 

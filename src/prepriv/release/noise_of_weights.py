@@ -37,20 +37,20 @@ from prepriv.preprocessing.shrunk_center import ShrunkCenter
 
 THERE = 3.0
 """Standard deviations of its noise from which on the released share of a category says that records have it."""
-BEFORE = (FillReleased, CountedClasses, Roots)
+KEEP_CATEGORIES = (FillReleased, CountedClasses, Roots)
 """Maps of one column at a time that leave the cells of a category, 0 or 1, as they are."""
 _TOLD = 0.5  # of what a direction varies, left after what other columns tell: rows are made up as if columns were independent
 _GRID, _LARGEST = 24, 1500  # curvatures that are tried; weights of all classes together
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellsOfCategories:
     """share: of each cell of the domain, (d,), as it was released, 0 where nothing says it. there: (d,), whether records have it, beyond its noise.
-    seldom: (d,), the cells of categories whose share does not say so."""
+    perhaps_empty: (d,), the cells of categories whose share does not say so."""
 
     share: Floats
     there: NDArray[np.bool_]
-    seldom: NDArray[np.bool_]
+    perhaps_empty: NDArray[np.bool_]
 
     def apart(self, domain: Domain, values: Floats) -> Floats:
         """Less what the cells of each category that are there have in common, (d, k). One alone has nothing in common with another."""
@@ -72,12 +72,12 @@ class Cells:
         return out
 
 
-def cells(plan: Plan, maps: Sequence[ReleasedMap]) -> Cells:
-    """What the released mean says of categories: nothing where no step has released one of the cells of the domain, or drawn it to 0."""
+def known_cells(plan: Plan, maps: Sequence[ReleasedMap]) -> CellsOfCategories:
+    """What the released mean says about categories: nothing where no step has released one of the cells of the domain, or drawn it to 0."""
     categories = _categories(plan.domain)
     nothing = np.zeros(len(categories))
     for planned, released in zip(plan.steps, maps):
-        if isinstance(released, BEFORE):
+        if isinstance(released, KEEP_CATEGORIES):
             continue
         if isinstance(released, ScaleReleased) and isinstance(planned.step, StandardScaler):
             if not (categories & (released.affine.factor != 1.0)).any():
@@ -91,9 +91,9 @@ def cells(plan: Plan, maps: Sequence[ReleasedMap]) -> Cells:
                 left = planned.step.mean_left(released, float(np.linalg.norm(noise)))
                 share = share + np.sign(share) * left
             there = categories & (share > THERE * noise)
-            return Cells(np.where(there, share, 0.0), there, categories & ~there)
+            return CellsOfCategories(np.where(there, share, 0.0), there, categories & ~there)
         break
-    return Cells(nothing, nothing > 0, nothing > 0)
+    return CellsOfCategories(nothing, nothing > 0, nothing > 0)
 
 
 def _categories(domain: Domain) -> NDArray[np.bool_]:
@@ -113,7 +113,7 @@ class Law:
     along: Floats
     less: Floats
 
-    def share(self, domain: Domain, cells: Cells, unit: Floats) -> Floats:
+    def share(self, domain: Domain, cells: CellsOfCategories, unit: Floats) -> Floats:
         """How much of the noise that they have at most is in weights of the domain, (d,), less what cells share; unit: (d,), what each
         weight is multiplied by before. Of several outputs the largest."""
         d = len(unit)
@@ -125,14 +125,14 @@ class Law:
         return np.sqrt(np.clip(out, 0.0, 1.0))
 
 
-def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: Cells) -> Law | None:
+def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories) -> Law | None:
     """Of the weights (d + 1, K) of the last rows, the bias last. None where no rows can be made up, or the loss has no curvature."""
     learner = plan.learner
     if type(learner) is not GradientDescent or learner.lead or learner.weight_bound < math.inf:
         return None
     if any(isinstance(m, Project) or not is_ours(type(m)) for m in maps) or weights.size > _LARGEST:
         return None
-    first = next((i for i, m in enumerate(maps) if not isinstance(m, BEFORE)), len(maps))
+    first = next((i for i, m in enumerate(maps) if not isinstance(m, KEEP_CATEGORIES)), len(maps))
     rows = made_up_rows(plan, maps[first:], *_numbers(plan, maps), cells.share)
     if rows is None or rows.shape[1] != len(weights) - 1:
         return None
@@ -164,7 +164,7 @@ def _numbers(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, Floats]:
     )
     for planned, released in zip(plan.steps, maps):
         step = planned.step
-        if isinstance(released, BEFORE):
+        if isinstance(released, KEEP_CATEGORIES):
             continue
         if isinstance(step, StandardScaler) and isinstance(released, ScaleReleased):
             if step.way == "budget":

@@ -321,12 +321,12 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     if not names or extra not in (0, 1) or not kinds <= APART:
         return []
     ends = _outputs(model)
-    weights, noise, seldom = as_compared(model)
+    weights, noise, perhaps_empty = as_compared(model)
     known = noise is not None and rows_are_centred(plan, model.maps)
     bands = STANDS_OUT * noise[: len(names)] if noise is not None and known else np.zeros(len(names))
     pairs = [
         (f"{n}{end}", float(w), float(band))
-        for n, row, band, away in zip(names, weights, bands, seldom)
+        for n, row, band, away in zip(names, weights, bands, perhaps_empty)
         for end, w in zip(ends, row)
         if not away
     ]
