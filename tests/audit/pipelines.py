@@ -415,6 +415,15 @@ def _flattened():
     yield "flat, a target", Pipeline(numbers(), (), target)
 
 
+def _mean_errors():
+    """Descent that releases the mean error last."""
+    for adjacency in (ONE, ADD):
+        last = GradientDescent(SquaredError(), steps=2, clip_norm=0.5, mean_error=0.2)
+        steps = (pre.Center(payment=Budget(0.1)),)
+        large = 1000.0  # so that noise does not explain the mean error, which would move nothing
+        yield f"mean_error, {adjacency}", Pipeline(numbers(adjacency), steps, last, epsilon=large)
+
+
 def _recipes():
     """DPSGD-F and its relatives, as `dpsgd_f.RECIPES` builds them, with fewer steps."""
     for name, build in RECIPES.items():
@@ -460,6 +469,7 @@ def pipelines() -> dict[str, Pipeline]:
         _hidden_and_single,
         _sketches,
         _flattened,
+        _mean_errors,
         _recipes,
         _automatic,
     )

@@ -136,9 +136,11 @@ class NoisyLearner(Ran):
     def direct(self, setting: Setting, delta: float) -> TradeoffFunction:
         multiplier = self.deviation / self.learner.unit(setting)
         if self.learner.once(multiplier, setting):
+            errors = getattr(self.learner, "mean_error", 0.0)
+            option, of = ("mean_error", "the errors") if errors else ("flatten", "the rows")
             raise ValueError(
-                f"{self.learner.name} with flatten releases the sum of the rows, too, of whose noise an account of what ran elsewhere "
-                "knows nothing: give flatten=0, and add the guarantee of that sum"
+                f"{self.learner.name} with {option} releases the sum of {of}, too, of whose noise an account of what ran elsewhere "
+                f"knows nothing: give {option}=0, and add the guarantee of that sum"
             )
         accounts = self.learner.accounts(multiplier, setting, delta)
         return smallest([compose(parts).symmetrized() for parts in accounts])

@@ -443,6 +443,8 @@ def show_learner(plan: Plan) -> None:
     learner, setting = plan.learner, plan.setting
     share = getattr(learner, "flatten", 0.0)
     flat = f", flatten {share:g}" if share else ""
+    share = getattr(learner, "mean_error", 0.0)
+    flat += f", mean error {share:g}" if share else ""
     rising = getattr(learner, "warm_up", 0.0)
     first = f" (rising in the first {rising:.0%} of them)" if rising else ""
     console.print(

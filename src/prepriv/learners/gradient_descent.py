@@ -14,18 +14,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from prepriv._arguments import OMITTED, integer, settle
+from prepriv._arguments import OMITTED, integer, number, settle
 from prepriv._arrays import Floats
 from prepriv._rounding import FAR_UP, UP
 from prepriv.adjacency import rows_changed
 from prepriv.engines.engine import Held
 from prepriv.guarantees import gaussian
+from prepriv.guarantees.guarantee import GaussianEvent
 from prepriv.guarantees.loss_distribution import Part
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.guarantees.smooth_mechanisms import full_batch_gradient
 from prepriv.guarantees.smooth_renyi import SmoothMechanism
 from prepriv.learners.learner import Momentum, Run, Setting
 from prepriv.learners.losses import Loss
+from prepriv.learners.mean_error import LARGEST_ERROR, moved, summed, width_of
+from prepriv.learners.targets import SquaredError, shrinkage
 from prepriv.mechanisms.gaussian_sum import coarse_steps
 
 
@@ -62,6 +65,10 @@ class GradientDescent(Momentum):
     lead : int, default 0
         Number of leading features that are learned alone in the first 30 % of the steps. The other steps start from
         there. Only for one output. 0: all features in all steps.
+    mean_error : float, default 0.0
+        Share of the budget of training, in [0, 1), for the mean error of the finished model over its training rows, by
+        which the intercept is then moved. Clipped gradients draw predictions of a skewed target to its median; this
+        takes them back to the mean. Only with `SquaredError`. 0: none.
 
     Raises
     ------
@@ -70,7 +77,8 @@ class GradientDescent(Momentum):
 
     Notes
     -----
-    The steps compose without loss: a run is one Gaussian release. Proof: docs/proofs/gradient_descent.md.
+    The steps compose without loss: a run is one Gaussian release. Proof: docs/proofs/gradient_descent.md. The mean error:
+    docs/proofs/mean_error.md.
 
     Examples
     --------
@@ -96,6 +104,7 @@ class GradientDescent(Momentum):
     flatten: float = field(default=0.0, metadata=OMITTED)
     warm_up: float = field(default=0.0, metadata=OMITTED)
     lead: int = field(default=0, metadata=OMITTED)
+    mean_error: float = field(default=0.0, metadata=OMITTED)
 
     def __post_init__(self) -> None:
         self.check_settings("steps")
@@ -103,10 +112,14 @@ class GradientDescent(Momentum):
         settle(self, lead=integer("lead", self.lead, at_least=0))
         if self.lead and (self.steps < 2 or self.flatten):
             raise ValueError("lead: descent in two parts needs at least 2 steps, and no flatten")
+        settle(self, mean_error=number("mean_error", self.mean_error, at_least=0.0, below=1.0))
+        if self.mean_error and (type(self.loss) is not SquaredError or self.flatten or not self.bias):
+            raise ValueError("mean_error: it needs SquaredError and a bias feature, and no flatten")
 
     def premise(self, n: int) -> str:
         before = f"the rows of all {n} records are summed once, and " if self.flatten else ""
-        return f"{before}every step sums the gradients of all {n} records (full batch)"
+        after = f", and then the errors of all {n} records are summed once" if self.mean_error else ""
+        return f"{before}every step sums the gradients of all {n} records (full batch){after}"
 
     def unit(self, setting: Setting) -> float:
         """s: how far the sum of clipped gradients moves between neighbours, in gradient units (section 0).
@@ -124,6 +137,32 @@ class GradientDescent(Momentum):
         steps = (gaussian(math.sqrt(self.steps) / noise_multiplier * UP), 1)
         return (steps, *self.once_parts(noise_multiplier, setting))
 
+    def once(self, noise_multiplier: float, setting: Setting) -> tuple[GaussianEvent, ...]:
+        """The sum of the rows, or that of errors. ValueError for errors of rows that moved, or of units of several rows."""
+        if not self.mean_error:
+            return super().once(noise_multiplier, setting)
+        return (GaussianEvent(self._of_errors, self._error_multiplier(noise_multiplier, setting)),)
+
+    @property
+    def _of_errors(self) -> str:
+        """The name of the release of the mean error."""
+        return f"{self.name}: mean error"
+
+    def _error_multiplier(self, noise_multiplier: float, setting: Setting) -> float:
+        """Noise of the sum of errors over how far it moves: `mean_error` of the µ² of a run."""
+        if not setting.incoming.is_zero or setting.rows > 1:
+            raise ValueError(
+                "mean_error: rows that a record moves, and units of several rows, are not proved; use mean_error=0"
+            )
+        return noise_multiplier * math.sqrt((1.0 - self.mean_error) / (self.steps * self.mean_error))
+
+    def mean_error_release(self, noise_multiplier: float, setting: Setting) -> tuple[float, float] | None:
+        if not self.mean_error:
+            return None
+        multiplier = self._error_multiplier(noise_multiplier, setting)
+        width = width_of(setting.n / (multiplier * math.sqrt(self.mean_error)) if multiplier else math.inf)
+        return multiplier * moved(width, setting.adjacency) / setting.n, width
+
     def events(self, noise_multiplier: float, setting: Setting) -> Events:
         return (Event(self.name, noise_multiplier, self.steps), *self.once_events(noise_multiplier, setting))
 
@@ -133,7 +172,7 @@ class GradientDescent(Momentum):
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         clip, norm, incoming = self.clip(setting.radius), self.row_norm(setting.radius), setting.incoming
         mu = self.loss.input_lipschitz(norm, self.weight_bound)
-        if not math.isfinite(mu) or self.flatten:  # the curves know of no release that steers the steps
+        if not math.isfinite(mu) or self.flatten or self.mean_error:  # the curves know of no such release
             return None
         grid = self.grid(setting.radius, setting.n, incoming)
         rounding = grid.rounding(incoming.rows_moved, setting.d + 1, setting.outputs, norm, mu)
@@ -180,6 +219,24 @@ class GradientDescent(Momentum):
                 shape, mean, run, count=self.steps - self.first_steps, start=first, done=self.first_steps
             )
             return np.hstack([first, then])
+
+    def finished(self, rows: Held, setting: Setting, run: Run, weights: Floats) -> Floats:
+        released = self.mean_error_release(run.noise_multiplier, setting)
+        if released is None:
+            return weights
+        noise, width = released
+        factor = self.clip(setting.radius) / (
+            self.row_norm(setting.radius) * LARGEST_ERROR
+        )  # no row is clipped
+        total, most = summed(rows, weights, factor, self.bias, width, setting.adjacency)
+        multiplier = self._error_multiplier(run.noise_multiplier, setting)
+        noisy = run.total(self._of_errors, multiplier, total, most, rows.grid, setting.n)
+        error = float(noisy[0, 0]) / (setting.n * factor * self.bias)
+        out = weights.copy()
+        out[-1] += (
+            error * shrinkage(noise * noise, error * error) / self.bias
+        )  # what noise explains moves little
+        return out
 
     @property
     def first_steps(self) -> int:

@@ -158,7 +158,7 @@ CLAIMS = (
     "reach",
 )
 """What an account rests on: the words of a learner, each of them about its own run."""
-TRAINS = ("train", "grid", "clip", "row_norm", "check_settings")
+TRAINS = ("train", "finished", "grid", "clip", "row_norm", "check_settings")
 """The methods of a learner that a run is made of."""
 
 
@@ -300,6 +300,11 @@ class Learner(abc.ABC):
         once = self.once(noise_multiplier, setting)
         return tuple(Event(e.name, e.noise_multiplier, e.count) for e in once)
 
+    def mean_error_release(self, noise_multiplier: float, setting: Setting) -> tuple[float, float] | None:
+        """(the noise in the mean error of the finished model, the length of the interval in which errors count), in half the distance
+        of the bounds of a target; None: a run does not release it. Functions of the plan."""
+        return None
+
     def smooth(self, noise: float, setting: Setting) -> SmoothMechanism | None:
         """Its two Renyi curves, if "Provable Privacy with Non-Private Pre-Processing" (corrected) has them.
 
@@ -359,6 +364,10 @@ class Learner(abc.ABC):
 
         Sums are divided by declared numbers, never by a count of rows.
         """
+
+    def finished(self, rows: Held, setting: Setting, run: Run, weights: Floats) -> Floats:
+        """What becomes of the weights that leave, (d + 1, outputs): here nothing. A release that this makes is one of `once`."""
+        return weights
 
 
 def allowance(learner: Learner, noise_multiplier: float, setting: Setting) -> float:

@@ -10,6 +10,7 @@ from prepriv.columns import Categorical, Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
+from prepriv.learners.mean_error import share_of_mean_error
 from prepriv.learners.sufficient_statistics import LARGEST_D, SufficientStatistics
 from prepriv.learners.targets import SquaredError
 from prepriv.placed.checks import check_named
@@ -77,8 +78,24 @@ def regression(
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     moved, square = any(not step.paid.leaves for step in steps), square or mean_square(domain, steps)
     return tuple(steps), regression_learner(
-        last, s, moved=moved, square=square, row=row, d=d, centred=centred, cells=_cells(domain)
+        last,
+        s,
+        moved=moved,
+        square=square,
+        row=row,
+        d=d,
+        centred=centred,
+        cells=_cells(domain),
+        mean_error=_mean_error(domain, steps, last.d, s),
     )
+
+
+def _mean_error(domain: Domain, steps: Sequence[Step], d: int, s: float) -> float:
+    """The share for the mean error. Of a logarithm none: its errors are as often above as below, and sums are of the number itself."""
+    if domain.target is None or domain.target.log or domain.unit is not None:
+        return 0.0
+    moved = any(not step.paid.leaves for step in steps)
+    return 0.0 if moved else share_of_mean_error(s, d, domain.adjacency)
 
 
 def _cells(domain: Domain) -> float:
@@ -177,19 +194,30 @@ def regression_learner(
     d: int | None = None,
     centred: bool = False,
     cells: float = 1.0,
+    mean_error: float = 0.0,
 ) -> Learner:
     """Second moments where d^2 of them can be held and their noise is small; gradient descent elsewhere.
 
     Descent clips what a record far from its prediction says, so it has less noise; it does not reach directions in
     which rows hardly vary, which second moments do. square: of the norm of the rows, in the mean, at most. row: the norm up to which rows weigh the
-    same, that of the space if None. d: how many features the others are made of, all if None; those are learned first. centred, cells: see `_descent`.
+    same, that of the space if None. d: how many features the others are made of, all if None; those are learned first. centred, cells, mean_error: see `_descent`.
     """
     d, bias = space.d if d is None else d, BIAS * (space.radius if row is None else row)
     if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
         longest = math.hypot(bias / BIAS, bias) if math.isfinite(s) else math.inf
         return SufficientStatistics(bias=bias, longest=longest)
     row = min(space.radius, LENGTH * math.sqrt(square)) if row is None else row
-    return _descent(space, s, moved=moved, square=square, row=row, d=d, centred=centred, cells=cells)
+    return _descent(
+        space,
+        s,
+        moved=moved,
+        square=square,
+        row=row,
+        d=d,
+        centred=centred,
+        cells=cells,
+        mean_error=mean_error,
+    )
 
 
 def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> GradientDescent:
@@ -198,7 +226,16 @@ def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> Gradi
     moved = any(not step.paid.leaves for step in steps)
     square = mean_square(domain, steps)
     row = min(last.radius, LENGTH * math.sqrt(square))
-    return _descent(last, s, moved=moved, square=square, row=row, d=last.d, cells=_cells(domain))
+    return _descent(
+        last,
+        s,
+        moved=moved,
+        square=square,
+        row=row,
+        d=last.d,
+        cells=_cells(domain),
+        mean_error=_mean_error(domain, steps, last.d, s),
+    )
 
 
 def _descent(
@@ -211,12 +248,13 @@ def _descent(
     d: int,
     centred: bool = False,
     cells: float = 1.0,
+    mean_error: float = 0.0,
 ) -> GradientDescent:
     """Its rate times the largest curvature that rows can have is at most 1, so that no data make it swing (docs/proofs/gradient_descent.md).
 
     That is the first eigenvalue of the second moment of rows with their bias feature, at most the mean of their squared norm. centred:
     whether rows lie about zero; then the bias feature is a direction of its own. cells: features for each column (`_cells`); rows vary
-    less along each of them, so that descent has to reach further, where there is signal for that.
+    less along each of them, so that descent has to reach further, where there is signal for that. mean_error: as in `GradientDescent`.
     """
     bias, lead = BIAS * row, d if d < space.d else 0
     sure = min(1.0, s / _SURE) ** 2
@@ -233,5 +271,6 @@ def _descent(
         clip_norm=CLIP * row ** min(1.0, s / (_CLEAR * d)) if math.isfinite(s) else math.inf,
         bias=bias,
         lead=lead,
+        mean_error=mean_error,
         weight_bound=WEIGHT_BOUND if moved else math.inf,
     )

@@ -14,7 +14,7 @@ import numpy as np
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, MarginLoss, SquaredHinge
-from prepriv.learners.targets import Huber
+from prepriv.learners.targets import Huber, SquaredError
 from prepriv.preprocessing.sklearn_spec import check_values, class_path
 from prepriv.recipes.automatic import SCALE
 from prepriv.recipes.own_fits import no_effect
@@ -82,6 +82,8 @@ class OtherLoss(LearnerRule):
     loss: Any
 
     def learner_for(self, automatic: Learner) -> Learner:
+        if getattr(automatic, "mean_error", 0.0) and type(self.loss) is not SquaredError:
+            automatic = replace(automatic, mean_error=0.0)  # type: ignore[type-var]
         found: Learner = replace(automatic, loss=self.loss)  # type: ignore[type-var]
         if math.isinf(min(found.clip_norm, self.loss.gradient_norm(1.0, found.weight_bound))):
             return replace(found, clip_norm=math.hypot(SCALE, 1))  # type: ignore[type-var]  # as with much signal

@@ -82,10 +82,21 @@ def sums_in_words(plan: Plan) -> str:
         return "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small."
     if not (plan.private and math.isfinite(getattr(plan.learner, "clip_norm", math.inf))):
         return ""
+    whole = plan.domain.target.high - plan.domain.target.low
+    if released := plan.learner.mean_error_release(plan.learner_noise_multiplier, plan.setting):
+        noise, width = (whole / 2 * v for v in released)
+        moved = (
+            f"Predictions were moved by their mean error on the rows of the training, which was released with noise of about {noise:.3g} and with "
+            f"errors cut to an interval of length {width:.3g}. That noise, and larger errors, can still put sums off."
+        )
+    else:
+        moved = (
+            "Training limits the pull of records far from their prediction. So sums of predictions can be off, and those of a skewed target, "
+            "such as a count or an amount of money, are as a rule too small."
+        )
     return (
-        f"Before predictions are added up, measure how far they are off on average: the measure `residuals`, with an error bound of {plan.domain.target.high - plan.domain.target.low:.6g}, "
-        "which cuts no error. Training limits the pull of records "
-        "far from their prediction. So sums of predictions can be off, and those of a skewed target, such as a count or an amount of money, are as a rule too small."
+        "Before predictions are added up, measure how far they are off on average: the measure `residuals`, with an error bound of "
+        f"{whole:.6g}, which cuts no error. {moved}"
     )
 
 
@@ -185,7 +196,7 @@ def to_do(
     elif weighed and worth_nothing:
         yield f"Classes are weighed, which can cost accuracy: judge the model by {_judged(found)}."
     elif found.asks_for_more:
-        few = first_of([share.name for share in found.perhaps_empty_found])
+        few = first_of([share.name for share in found.seldom_found])
         yield f"As measured, fewer than two in three records of {few} are recognised: do not rely on the model for them."
     too_good = _too_good(found)
     if too_good:

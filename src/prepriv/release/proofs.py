@@ -51,7 +51,7 @@ def proofs_of(plan: Plan) -> list[dict[str, Any]]:
     >>> domain = prepriv.Domain.ball(2, classes=[0, 1], n=1000)
     >>> plan = prepriv.make_plan(domain, [], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
     >>> [line["proofs"] for line in proofs_of(plan)][:2]
-    [['docs/proofs/gradient_descent.md'], ['docs/proofs/losses.md']]
+    [['docs/proofs/gradient_descent.md', 'docs/proofs/mean_error.md'], ['docs/proofs/losses.md']]
     """
     found = [_of_class("step", type(step)) for step in plan.pipeline]
     found += [_of_class("learner", type(plan.learner)), _of_class("loss", type(plan.learner.loss))]

@@ -94,6 +94,7 @@ def execute(
     check_run(plan, table, session)
     rows, released = prepare(plan, table, targets, session, progress=progress, watch=watch)
     audited: list[CanaryRun] = []
+    finish: list[Callable[[Floats], Floats]] = []
 
     def train() -> Floats:
         held, paid = _held(rows, plan, room, progress), _paid_for(plan, session)
@@ -102,6 +103,7 @@ def execute(
             held, paid = audited[0].rows, audited[0].session
         told = progress and partial(progress, "training")
         run = Run(paid, plan.learner_noise_multiplier, progress=told, heard=sums)
+        finish.append(partial(_trainer(plan).finished, held, plan.setting, run))
         return np.array(_trainer(plan).train(held, plan.setting, run), dtype=np.float64)
 
     with np.errstate(all="ignore"):  # a numeric warning would depend on records: none may leave
@@ -109,6 +111,9 @@ def execute(
             sums = NoisySums.of(plan, released)
             weights = sealed(codes_of(plan), plan.private and session.private, train)
         weights = shrunk(plan, released, weights)
+        with one_blas_thread():
+            end = partial(finish[0], weights)
+            weights = np.array(sealed(codes_of(plan), plan.private and session.private, end))
         alone = sums is not None and sums.alone()
     weights[-1] *= plan.learner.bias  # the weight of the bias feature, as the intercept it makes
     found = audited[0].found if audited else None

@@ -26,6 +26,7 @@ from prepriv.exact.gradient_sum import QuantizedRows, ScoreLoss
 from prepriv.exact.grid import IntegerGrid
 from prepriv.guarantees.one_run import OneRun
 from prepriv.guarantees.printed import down, up
+from prepriv.learners.mean_error import ErrorSum
 from prepriv.learners.row_mean import RowSum
 from prepriv.mechanisms.beside import BesideSession
 from prepriv.mechanisms.coins import record_coins
@@ -275,7 +276,7 @@ class CanaryRows:
 
     def gradient_sum(self, loss: ScoreLoss) -> contextlib.AbstractContextManager[Sums]:
         """Sums of the rows; those of the canaries wait for the release. Canaries are in sums of gradients alone."""
-        return self.rows.gradient_sum(loss) if isinstance(loss, RowSum) else self._sums(loss)
+        return self.rows.gradient_sum(loss) if isinstance(loss, RowSum | ErrorSum) else self._sums(loss)
 
     @contextlib.contextmanager
     def _sums(self, loss: ScoreLoss) -> Iterator[Sums]:
