@@ -69,6 +69,8 @@ def test_a_kept_head_shows_a_model_that_was_replaced_and_released_again_and_its_
     assert f"someone kept after row 2: {now} covers all rows" in said
     assert run([*check, receipt, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["not_covered"][0].startswith(receipt[:14])
+    assert run([*check[:-1], str(folder)]) == 0  # nothing but a head shows it, and that is said
+    assert "row 2, the hash of what was released last, comes after every receipt" in capsys.readouterr().out
     assert run([*check, head]) == 5 and "is not in this ledger" in capsys.readouterr().out
 
 

@@ -316,6 +316,8 @@ def verify(
 
             files = judge(given, rows, by_hand, all_given.models)
         beyond = [line for name in sound for one in receipt or () for line in _not_covered(one, *books[name])]
+        if files and not receipt:
+            beyond += [f"{name}: {line}" for name in rows for line in _after_receipts(all_rows[name])]
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
         perhaps += _hardly_limited({name: books[name] for name in rows})
         if not perhaps and len(rows) > 1:
@@ -558,6 +560,19 @@ def _not_covered(kept: Charge, header: Header, rows: Sequence[Entry]) -> list[st
     return [
         f"{kept.sequence}:{kept.head[:12]} covers the rows up to {kept.sequence}, and not {numbers}{hashes}. Keep the head from now on, or ask for one that "
         f"someone kept after row {last}: {_head(header, rows)} covers all rows"
+    ]
+
+
+def _after_receipts(rows: Sequence[Entry]) -> list[str]:
+    """That the last releases of a ledger come after every receipt that it can have given, so that no file shows whether they were written again."""
+    last = max((one.sequence for one in rows if one.kind == "charged"), default=0)
+    later = [str(one.sequence) for one in rows if one.sequence > last]
+    if not later:
+        return []
+    several = len(later) > 1
+    return [
+        f"row{'s' if several else ''} {', '.join(later)}, the hash{'es' if several else ''} of what was released last, come{'' if several else 's'} after every receipt. "
+        "Whether the file was replaced and released again, only a head shows that someone kept since then: give it as --receipt SEQUENCE:HEAD"
     ]
 
 
