@@ -19,6 +19,11 @@ __all__ = ["Categorical", "Column", "Numeric", "Text"]
 
 OTHER = "other"
 MISSING = "missing"
+AS_CATEGORICAL = (
+    'If few different numbers stand in it, such as 0 and 1, declare it in the schema as {type: categorical, categories: ["0", "1"]} (in Python '
+    'Categorical(["0", "1"]))'
+)
+"""What a column of numbers needs to have groups."""
 
 
 @dataclass(frozen=True)

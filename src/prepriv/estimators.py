@@ -524,7 +524,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by
         one number afterwards. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.
-        shared: whether what the categories of one column had in common was moved to the intercept, as without noise.
+        at_most: the most noise that a weight has, however columns go together; None where `noise` is that.
+        shared: whether what the categories of one column had in common was moved to the intercept. perhaps_empty: the categories that
+        perhaps no record has, by their released share, (d,); they are never listed first.
         """
         found = self._coefficients()
         names = tuple(getattr(self, "classes_", np.zeros(0)).tolist())
@@ -536,6 +538,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             found,
             weights=weights,
             noise=None if found.noise is None else found.noise * (math.sqrt(2.0) if apart else 1.0),
+            at_most=None if found.at_most is None else found.at_most * (math.sqrt(2.0) if apart else 1.0),
             bias=self._outputs(found.bias),
             classes=names[1:] if len(names) == 2 else names,
         )

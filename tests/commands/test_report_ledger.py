@@ -176,7 +176,11 @@ def test_a_holdout_is_charged_as_a_whole_which_is_said(tmp_path):
     wrong, unchecked = charge_problems(
         str(place), prepriv.Model.load(path), (tmp_path / "m" / "model.json").read_bytes()
     )
-    assert wrong == [] and len(unchecked) == 1 and "as its part (hold out 0.5" in unchecked[0]
+    assert (
+        wrong == []
+        and len(unchecked) == 1
+        and "is a part of what row 1 paid for (hold out 0.5" in unchecked[0]
+    )
 
 
 def test_a_month_is_charged_as_that_month_and_unit(tmp_path):
@@ -242,7 +246,7 @@ def test_a_measurement_that_another_version_worded_is_not_called_forged(measured
     data["measured_in_private"]["guarantee"]["notes"] = ["worded otherwise"]
     for version, code, said in (
         ("0.2.9", 8, "it was not made by version"),
-        (own_version(), 5, "do not give"),
+        (own_version(), 5, "the measurement in the report is not what"),
     ):
         page = tmp_path / f"{version}.json"
         page.write_text(json.dumps(data | {"version": version}))
@@ -253,7 +257,7 @@ def test_a_measurement_that_another_version_worded_is_not_called_forged(measured
 
 def test_a_page_with_its_score_shows_the_whole_plan_that_was_charged(measured, capsys):
     code, out = verified(measured, measured / "page.html", capsys)
-    assert code == 0 and "as its part" not in out and "shows no score" not in out
+    assert code == 0 and "is a part of what row" not in out and "shows no score" not in out
     assert "(UTC)" in out and "left of its cap" in out and "ASK BEFORE YOU SIGN" not in out
 
 

@@ -137,6 +137,31 @@ def test_a_score_whose_figures_or_whose_plan_were_edited_is_wrong(package, tmp_p
     assert re.search(r"WRONG: its plan is not the one that row \d+ paid for", verified(plan, capsys, 5))
 
 
+def test_a_score_that_was_edited_and_one_of_an_older_copy_of_its_ledger_are_told_apart(
+    package, tmp_path, capsys
+):
+    """Both were `no release in this ledger is this file`."""
+    page, ledger = tmp_path / "e.html", tmp_path / "L.db"
+    ledger.write_bytes((package / "L.db").read_bytes())
+    page.write_text((package / "e.html").read_text().replace("Groups", "groups"))
+    line = ["ledger", "verify", str(ledger), str(page), str(package / "m")]
+    assert run(line) == 5
+    assert f"{page}: WRONG: its charge 5 paid for a file that is not this one" in capsys.readouterr().out
+    page.write_bytes((package / "e.html").read_bytes())
+    without_last(ledger)
+    assert run(line) == 8
+    assert (
+        f"{page}: NOT DECIDED, charge 5; charged in row 5, but no row holds the hash"
+        in capsys.readouterr().out
+    )
+    without_last(ledger)
+    assert run(line) == 5
+    said = capsys.readouterr().out
+    assert (
+        f"{page}: WRONG: its charge 5 is not in this ledger: this copy, which ends at row 4, is older" in said
+    )
+
+
 def test_a_score_of_before_is_not_decided_and_its_rows_are_computed(package, tmp_path, capsys):
     folder = replaced(
         package,

@@ -42,7 +42,7 @@ def test_a_copy_is_not_another_ledger_until_it_is_charged_too(tmp_path, capsys):
         assert code == 0 and f"{older}: ok, a copy of {ledger}, as it was at row 1 of 2" in said
         assert "add up" not in said and "together" not in said
     code, said = verified(capsys, ledger, empty)  # an empty ledger has no row that shows whose copy it is
-    assert code == 5 and "add up to epsilon 8" in said
+    assert code == 5 and "add up to epsilon 8" in said and f"{empty} is empty: nothing shows" in said
     charge(older, "c")
     code, said = verified(capsys, ledger, older)
     assert code == 5 and said.count("add up to epsilon 8") == 2 and "same rows up to row 1" in said

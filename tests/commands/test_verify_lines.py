@@ -67,7 +67,7 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         opened.write(" ")
     assert run(["ledger", "verify", str(ledger), str(tmp_path / "ev.html")]) == 5
     said = capsys.readouterr().out
-    assert "no release in this ledger is this file" in said
+    assert "its charge 1 paid for a file that is not this one" in said
     assert said.endswith("exit code 5: something is wrong\n")
 
 

@@ -476,3 +476,20 @@ def test_arguments_in_another_order_are_answered_with_the_call():
             prepriv.ask(*given, epsilon=1.0)
     with pytest.raises(TypeError, match=re.escape("X.assign(y=y), label='y'")):
         prepriv.Domain.draft(table[["age"]], table["y"], epsilon=1.0)
+
+
+def test_a_quantile_that_noise_hides_has_no_value_in_print():
+    """The median of medical costs was printed as "0 (95 %: 0 to 20,000)": the value was rounded to its interval."""
+    pay = np.random.default_rng(0).lognormal(6, 2, 3000).clip(0, 20000)
+    table = pd.DataFrame({"pay": pay, "sex": ["f", "m", "m"] * 1000})
+    columns = {"pay": Numeric(0, 20000), "sex": Categorical(["f", "m"])}
+    shown = str(prepriv.ask(table, columns, ["median(pay) by sex", "quantile(pay, 0.9)"], epsilon=0.01))
+    assert "noise hides" in shown or "too few to say" in shown
+    assert "(95 %: 0 to 20,000)" not in shown
+
+
+def test_a_number_or_two_columns_as_groups_are_refused_with_the_way():
+    columns = {"a": Numeric(0, 1), "b": Categorical(["x"]), "c": Categorical(["x"])}
+    for by, way in (("a", "categories:"), ("b by c", "crosstab(b, c)"), ("b and c", "crosstab(b, c)")):
+        with pytest.raises(ValueError, match=re.escape(way)):
+            plan_questions(columns, [f"count by {by}"], epsilon=1.0, n=9)

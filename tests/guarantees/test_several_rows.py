@@ -121,7 +121,9 @@ def test_what_is_said_is_rounded_to_less_privacy_and_left_out_where_a_unit_is_de
     assert not rows_of_one([by_unit], 1e-5) and not rows_of_one([], 1e-5)
     assert not rows_in_words((), 1e-5, conditions=True)
     useless = [replace(found[0], epsilon=math.inf)]  # "74 times in 100 (no useful bound)": 74 is one
-    assert "2 rows (ε has no useful bound: δ grows" in rows_in_words(useless, 1e-5, conditions=False)
+    assert "2 rows (no useful ε at this δ: for several rows δ has to be larger)" in rows_in_words(
+        useless, 1e-5, conditions=False
+    )
 
 
 def test_run_and_draft_are_raised_one_by_one_and_then_composed():

@@ -96,7 +96,7 @@ def charge_problems(
             wrong += _other_measurement(page, entry)
         if whole is None or whole.hash != entry.plan_hash:
             unchecked.append(
-                f"that the plan of row {entry.sequence} has the model's as its part{_noted(entry)}"
+                f"that this model is a part of what row {entry.sequence} paid for{_noted(entry)}"
             )
             if not noted and not wrong and whole is None:
                 _check_could_be_whole(model, entry)

@@ -476,7 +476,13 @@ def _of_the_same(books: Mapping[str, Book], others: Sequence[str], name: str) ->
         if (row := alike_until(rows, books[one][1]))
     ]
     caps = caps_together([header, *(books[one][0] for one in alike)])
-    return f"another of these ledgers is for the same data set: {caps}{''.join(parted)}"
+    empty = [one for one in (name, *alike) if not books[one][1]]
+    unused = (
+        f". {' and '.join(empty)} is empty: nothing shows whether it is a copy from before the first charge, or a second budget. Ask, and leave out a copy"
+        if empty
+        else ""
+    )
+    return f"another of these ledgers is for the same data set: {caps}{''.join(parted)}{unused}"
 
 
 def _beside_files(

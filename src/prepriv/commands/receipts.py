@@ -215,12 +215,16 @@ def _collect(found: Collected, file: Path) -> None:
         found.not_compared[name] = _why_not(file)
         return
     if _begins(file, _ALONE):
-        found.given[name] = Given((), None, (sha256_of(file),), "measurement")
+        own = _receipt_of_score(file)
+        found.given[name] = Given(() if own is None else (own,), own, (sha256_of(file),), "measurement")
         return
     try:
         data, is_schema = _data(file), ending in _SCHEMAS
     except (Stop, ValueError, OSError) as why:
-        found.not_compared[name] = str(why).removeprefix(f"{file} ").removeprefix(f"{file}: ")
+        said = str(why).removeprefix(f"{file}: ")
+        found.not_compared[name] = (
+            f"it {said.removeprefix(f'{file} ')}" if said.startswith(f"{file} ") else said
+        )
         return
     if is_schema and (declared := _declared_by_hand(file, data)) is not None:
         found.by_hand[name] = declared
@@ -247,6 +251,15 @@ def _collect(found: Collected, file: Path) -> None:
     else:
         kind, artifacts = _artifact_in(file, data, is_model)
         found.given[name] = Given(receipts, mine, artifacts, kind, as_lf=as_lf)
+
+
+def _receipt_of_score(file: Path) -> Receipt | None:
+    """The receipt in the data of a score; None in a page without them. It says whether a file was edited, or a copy of a ledger is older."""
+    try:
+        data = _data(file) if is_measurement(file) else None
+    except Stop:
+        return None
+    return next(_receipts(data.get("ledger")), None) if isinstance(data, Mapping) else None
 
 
 def _why_not(file: Path) -> str:
@@ -437,7 +450,13 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
     which = "this ledger" if len(ledgers) == 1 else "any of these ledgers"
     last = max((entries[-1].sequence for entries in ledgers if entries), default=0)
     if given.own is None:
-        return [] if charges_of(given, ledgers) else [f"no release in {which} is this file"]
+        return (
+            []
+            if charges_of(given, ledgers)
+            else [
+                f"no release in {which} is this file: it was changed since, or its ledger is given as an older copy, or not at all"
+            ]
+        )
     wrong = [
         f"its charge {one[0]} is not in {which}{where_it_is(one[0], last, len(ledgers))}"
         for one in given.receipts
@@ -475,8 +494,6 @@ def not_recorded(row: int) -> str:
 def unanswered(given: Given, ledgers: Sequence[Sequence[Entry]]) -> tuple[str, str]:
     """(what nothing at hand compared in a file whose charges a ledger holds, what someone has to answer for). Each is "" for nothing."""
     recorded = _recorded(given, ledgers)
-    if given.kind == "measurement":
-        return "", ""
     if given.kind == "other":
         same = recorded == {*given.artifacts}
         why = "the hash beside its charge is of another file, so this file is not the one that was released"

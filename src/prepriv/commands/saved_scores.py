@@ -66,7 +66,7 @@ def read_score(file: Path, model: Model, paid: Entry) -> SavedScore:
         found.wrong.append(f"its plan is not the one that row {paid.sequence} paid for")
     if apart := places_apart(here, dict(data), "data"):
         found.wrong.append(
-            f"its plan, its counts and its model do not give what it states at {', '.join(apart[:5])}"
+            f"its plan, its counts and its model do not give what it states at {'; '.join(apart[:5])}"
         )
     is_page = file.suffix.lower() in (".html", ".htm")
     found.wrong += [

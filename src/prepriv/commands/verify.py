@@ -254,7 +254,7 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         raise Stop(message, FOUND) from None
     if wrong:
         raise Stop(
-            f"the report holds an evaluation whose plan and counts do not give what it states at {', '.join(wrong[:5])}",
+            f"the measurement in the report is not what its plan, its counts and the model give, at {'; '.join(wrong[:5])}",
             FOUND,
         )
     return made
@@ -268,9 +268,11 @@ def _is_of_before(said: Any) -> bool:
 
 
 def places_apart(made: Any, said: Any, at: str = _MEASURED) -> list[str]:
-    """Where plain data differ: the names that lead there."""
+    """Where plain data differ: the names that lead there, and of texts both."""
     if isinstance(made, dict) and isinstance(said, dict) and made.keys() == said.keys():
         return [line for key in made for line in places_apart(made[key], said[key], f"{at}.{key}")]
+    if isinstance(made, str) and isinstance(said, str) and made != said:
+        return [f"{at}: {lines_apart(said, made)}"]
     return [] if same(made, said) else [at]
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from prepriv._callers import callers_level
 from prepriv._text import printable
 from prepriv.adjacency import Adjacency, n_is_public
-from prepriv.columns import MISSING, OTHER, Column
+from prepriv.columns import MISSING, OTHER, Column, Numeric
 from prepriv.description.answers import Answer, released_answers, wide_answers
-from prepriv.description.asked import Asked, AskedPlan, plan_questions
-from prepriv.description.cells_in_words import cut_columns, not_above_zero, some_of
+from prepriv.description.asked import RANKS, Asked, AskedPlan, plan_questions
+from prepriv.description.cells_in_words import between, cut_columns, not_above_zero, says_little, some_of
 from prepriv.description.estimates import NOTHING, Estimate
 from prepriv.description.look import PrivateFrame, rows_there
 from prepriv.description.questions import Histogram
@@ -83,7 +83,10 @@ class Answers(Mapping[str, Answer]):
     def in_short(self) -> list[tuple[str, str, str]]:
         """The same as texts, for people: cells about which nothing can be said, and cells of "other" or "missing" that may well be empty,
         share a line of their question."""
-        return [(q, what, told) for q, found in self.found.items() for what, told in _in_short(q, found)]
+        known = self.plan.domain.columns
+        return [
+            (q, what, told) for q, found in self.found.items() for what, told in _in_short(q, found, known)
+        ]
 
     def __str__(self) -> str:
         lines = [
@@ -251,18 +254,24 @@ def _flat(found: Answer) -> Iterator[tuple[str, Estimate]]:
             yield from ((", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner))
 
 
-def _in_short(question: str, found: Answer) -> Iterator[tuple[str, str]]:
+def _in_short(question: str, found: Answer, columns: Mapping[str, Column]) -> Iterator[tuple[str, str]]:
     """What of an answer is shown, each with what it is of."""
+    asked = Asked.of(question)
+    of = columns[asked.columns[0]] if asked.kind in RANKS else None
     cells, nothing = list[tuple[str, Estimate]](), list[str]()
     for name, inner in found.items() if isinstance(found, Mapping) else [("", found)]:
-        of = [(", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner)]
-        gone = [what for what, e in of if math.isnan(e.value)]
-        nothing += [str(name)] if len(gone) == len(of) > 1 else gone
-        cells += [(what, e) for what, e in of if not math.isnan(e.value)]
-    counted = Asked.of(question).kind in _COUNTED
+        told = [(", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner)]
+        gone = [what for what, e in told if math.isnan(e.value)]
+        nothing += [str(name)] if len(gone) == len(told) > 1 else gone
+        cells += [(what, e) for what, e in told if not math.isnan(e.value)]
+    counted = asked.kind in _COUNTED
     empty = {what: e for what, e in cells if counted and e.low <= 0 and _unlisted(what)}
     empty = empty if len(empty) > 1 else {}
-    yield from ((what, str(e)) for what, e in cells if what not in empty)
+    yield from (
+        (what, between(e) if isinstance(of, Numeric) and says_little(e, of.low, of.high) else str(e))
+        for what, e in cells
+        if what not in empty
+    )
     if empty:
         most = max(empty.values(), key=lambda e: e.high)
         yield some_of(list(empty)), not_above_zero(most)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from prepriv._arguments import integer, number, shown
 from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, n_is_public
-from prepriv.columns import MISSING, OTHER, Categorical, Column, Numeric, Text
+from prepriv.columns import AS_CATEGORICAL, MISSING, OTHER, Categorical, Column, Numeric, Text
 from prepriv.description.cells_in_words import cut_lines, gaps_and_others
 from prepriv.description.draft_plan import MOST_NAMES
 from prepriv.description.look import Look, price
@@ -29,9 +29,12 @@ _HELPS = 0.5  # weight of a piece that nobody asked for, which a quantile needs
 _FORM = re.compile(r"(\w+)(?:\((.*)\))?(?:\s+by\s+(.+))?", re.DOTALL)
 _NUMBERS = ("sum", "mean", "variance", "deviation", "missing")
 _ORDERED = {"minimum": 0.0, "median": 0.5, "maximum": 1.0}
+RANKS = (*_ORDERED, "quantile")
+"""Questions about ranks."""
+
 QUESTION_KINDS = (
     *("count", *_NUMBERS, "covariance", "histogram", "share", "crosstab"),
-    *(*_ORDERED, "quantile"),
+    *RANKS,
 )
 
 Piece: TypeAlias = tuple[Any, ...]
@@ -317,7 +320,7 @@ def _instead(name: str, asked: Sequence[Asked], known: Mapping[str, Column]) -> 
     column = name.partition("=")[0].strip()
     if column in known and column != name:
         return f': one category cannot be asked about alone. Ask "share({column})", which has a line for each category at the same price'
-    parts = [part.strip() for part in name.split(",")]
+    parts = [part.strip() for part in re.split(r",| and | by ", name)]
     if len(parts) > 1 and all(part in known for part in parts) and any(q.by == name for q in asked):
         return (
             f': by takes one column. Ask twice, by {parts[0]} and by {parts[1]}, or ask "crosstab({parts[0]}, {parts[1]})" for how many '
@@ -353,7 +356,9 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
             instead = "" if Categorical in wanted else f': of a categorical column ask "share({wrong})"'
             raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not{instead}")
         if q.by is not None and not isinstance(known[q.by], Categorical | Text):
-            raise ValueError(f"by is a categorical column, or one of texts, which {shown(q.by)} is not")
+            raise ValueError(
+                f"by is a categorical column, or one of texts, which {shown(q.by)} is not. {AS_CATEGORICAL}"
+            )
         cells = math.prod(_most_groups(known[c]) for c in (*q.columns, q.by) if c is not None)
         if q.kind == "histogram" and isinstance(kinds[0], Numeric):
             cells *= q.bins

@@ -57,3 +57,14 @@ def some_of(names: Sequence[str]) -> str:
 def not_above_zero(most: Estimate) -> str:
     """What is told where cells may well be empty. most: the one that reaches highest."""
     return f"not shown to be above 0 (95 %: each at most {most.texts[2]})"
+
+
+def says_little(e: Estimate, low: float, high: float) -> bool:
+    """Whether an interval says next to nothing about a quantile: it is at least half as wide as the bounds of its column."""
+    return e.high - e.low >= (high - low) / 2
+
+
+def between(e: Estimate) -> str:
+    """What is said about such a quantile: the ends alone, as the value between them is mostly noise."""
+    _, low, high = e.texts
+    return f"between {low} and {high} (95 %): noise hides where"

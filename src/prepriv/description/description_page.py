@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from prepriv._text import printable
 from prepriv.columns import Column, Numeric, cut_in_words
-from prepriv.description.cells_in_words import cut_columns, not_above_zero, some_of
+from prepriv.description.cells_in_words import cut_columns, not_above_zero, says_little, some_of
 from prepriv.description.describe import Description
 from prepriv.description.estimates import NOTHING, Estimate
 from prepriv.description.grouped import GroupDifference, GroupSummary
@@ -134,7 +134,11 @@ def rows_in_short(summary: NumericSummary | CategoricalSummary) -> list[tuple[st
     nothing = [(what, e) for what, e in told if math.isnan(e.value)]
     nothing = nothing if len(nothing) > 1 else []
     wide = (
-        [(f"quantile {q:g}", e) for q, e in summary.quantiles.items() if _wide(e, summary)]
+        [
+            (f"quantile {q:g}", e)
+            for q, e in summary.quantiles.items()
+            if says_little(e, summary.edges[0], summary.edges[-1])
+        ]
         if isinstance(summary, NumericSummary)
         else []
     )
@@ -148,11 +152,6 @@ def rows_in_short(summary: NumericSummary | CategoricalSummary) -> list[tuple[st
     return out + ([(some_of([what for what, _ in nothing]), str(NOTHING))] if nothing else [])
 
 
-def _wide(e: Estimate, summary: NumericSummary) -> bool:
-    """Whether a quantile has an interval that says next to nothing about it: at least half as wide as the bounds of its column."""
-    return e.high - e.low >= (summary.edges[-1] - summary.edges[0]) / 2
-
-
 def _wide_quantiles(group: GroupSummary) -> set[str]:
     """The quantiles of a group that are left out, as `GroupSummary.numbers` names them."""
     return {
@@ -160,7 +159,7 @@ def _wide_quantiles(group: GroupSummary) -> set[str]:
         for name, summary in group.columns.items()
         if isinstance(summary, NumericSummary)
         for q, e in summary.quantiles.items()
-        if _wide(e, summary)
+        if says_little(e, summary.edges[0], summary.edges[-1])
     }
 
 

@@ -164,7 +164,9 @@ class PrivateDraft:
         for name, count in self.named.items():
             part = look["label" if name == label else f"second {self.plan.columns.index(name)}"]
             listed = len(self.columns[name].categories) if name in self.columns else len(self.classes)  # type: ignore[union-attr]
-            noise = 2 * multiplier(part) * math.sqrt(rows_changed(look.adjacency) * listed)
+            noise = (
+                3 * multiplier(part) * math.sqrt(rows_changed(look.adjacency) * listed)
+            )  # of many columns none by noise alone
             if n_is_public(look.adjacency) and look.n - count > max(0.01 * look.n, noise):
                 lines.append(
                     f"LEFT OUT of {name!r}: the {'classes' if name == label else 'categories'} of about "

@@ -12,7 +12,7 @@ import numpy as np
 
 from prepriv._arguments import shown
 from prepriv.adjacency import n_is_public
-from prepriv.columns import Categorical, Numeric
+from prepriv.columns import AS_CATEGORICAL, Categorical, Numeric
 from prepriv.description.answers import Asker, half_in_parts
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
 from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference_of, share_of
@@ -83,6 +83,11 @@ def plan_groups(
         more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
         raise ValueError(
             f"by must be a declared categorical column or the label, {listed}{more}; got {shown(by)}"
+            + (
+                f". {AS_CATEGORICAL}"
+                if isinstance(by, str) and isinstance(domain.columns.get(by), Numeric)
+                else ""
+            )
         )
     asked = [Asked("count", by=by)]
     for name, column in domain.columns.items():

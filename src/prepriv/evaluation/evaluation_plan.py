@@ -17,7 +17,7 @@ import numpy as np
 
 from prepriv._arguments import integer, number, numbers, shown
 from prepriv._rounding import UP
-from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
+from prepriv.columns import AS_CATEGORICAL, MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.gaussian import gdp_epsilon
@@ -313,10 +313,7 @@ def whose_rows_in_words(n: int, model: Model) -> str:
     return f"{said[0].upper()}{said[1:]}." if said else _NOT_KNOWN
 
 
-_AS_GROUPS = (
-    'If few different numbers stand in it, such as 0 and 1, declare it in the schema as {type: categorical, categories: ["0", "1"]} (in Python '
-    'Categorical(["0", "1"])), before a model is trained. Otherwise add a column of bands to the table, which the model does not read, and declare its groups'
-)
+_AS_GROUPS = f"{AS_CATEGORICAL}, before a model is trained. Otherwise add a column of bands to the table, which the model does not read, and declare its groups"
 
 
 def _own_groups(by: Any, groups: Any, domain: Domain) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ def rows_of_one(
     return tuple(found)
 
 
-_NO_BOUND = "ε has no useful bound: δ grows with the rows, too"
+_NO_BOUND = "no useful ε at this δ: for several rows δ has to be larger"
 
 
 def rows_in_words(found: Sequence[RowsOfOne], delta: float, *, conditions: bool) -> str:

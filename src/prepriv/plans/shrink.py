@@ -194,6 +194,17 @@ def typical_rows(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:
             shares = released.offset
         elif not isinstance(released, FillReleased):
             break
+    return made_up_rows(plan, maps, mean, deviation, shares)
+
+
+def made_up_rows(
+    plan: Plan, maps: Sequence[ReleasedMap], mean: Floats, deviation: Floats, shares: Floats
+) -> Floats | None:
+    """The same of other numbers, (d,) each: the mean and deviation of columns of numbers, and the shares of the cells of categories.
+    NaN: not known. A category with deviations and shares of 0 has its mean in all rows."""
+    domain = plan.domain
+    if domain.is_ball:
+        return None
     rows, first = np.zeros((_ROWS, domain.space.d)), 0
     for j, column in enumerate(domain.columns.values()):
         at = slice(first, first := first + column.width)
@@ -204,6 +215,9 @@ def typical_rows(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:
             rows[:, at] = even[:, None]
         elif isinstance(column, Categorical):
             share = np.maximum(np.nan_to_num(shares[at], nan=1.0), 0.0)
+            if not deviation[at].any() and not share.any():  # nothing is known: all alike
+                rows[:, at] = mean[at]
+                continue
             share = share if share.sum() > 0 else np.ones(column.width)
             cell = np.searchsorted(np.cumsum(share) / share.sum(), even).clip(0, column.width - 1)
             rows[np.arange(_ROWS), first - column.width + cell] = 1.0

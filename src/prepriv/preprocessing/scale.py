@@ -391,3 +391,19 @@ class StandardScaler(Step):
         each = np.zeros(space.d)
         each[columns] = noise * unit * fitted.affine.factor[columns]
         return each
+
+    def deviation_shown(self, space: Space, noise: float, fitted: ScaleReleased) -> Floats:
+        """The standard deviation of each feature, (d,), by its released variance less the deviation of its noise; 0
+        where none was released of it alone, or no more than the floor. noise: as of `mean_noise`.
+        """
+        columns, factor = self._columns(space), fitted.affine.factor
+        shown, floor = np.zeros(space.d), self.floor * space.widths[columns]
+        if self.common:
+            return shown
+        squared = 1.0 / np.square(factor[columns])
+        root = self._floored == "root"
+        least = np.square(floor) * (1.0 if root else 0.0)
+        variance = np.where(root | (squared > np.square(floor) * (1 + 1e-9)), squared - least, 0.0)
+        unit = self._frame(space)[1]
+        shown[columns] = np.sqrt(np.maximum(variance - noise * unit * unit, 0.0))
+        return shown

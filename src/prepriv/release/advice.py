@@ -196,7 +196,7 @@ def to_do(
     elif weighed and worth_nothing:
         yield f"Classes are weighed, which can cost accuracy: judge the model by {_judged(found)}."
     elif found.asks_for_more:
-        few = first_of([share.name for share in found.seldom_found])
+        few = first_of([share.name for share in found.perhaps_empty_found])
         yield f"As measured, fewer than two in three records of {few} are recognised: do not rely on the model for them."
     too_good = _too_good(found)
     if too_good:

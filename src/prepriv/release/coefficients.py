@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv.columns import Categorical, Text
@@ -24,10 +25,12 @@ from prepriv.preprocessing.maps import write_map
 from prepriv.preprocessing.normalize import Multiply, ScaleRows
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.random_features import AddRandomFeatures
+from prepriv.preprocessing.root_columns import Roots
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
+from prepriv.release.noise_of_weights import known_cells, law
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -44,6 +47,11 @@ MOST_NOISE = (
     "far less. So an effect can stand here, too"
 )
 """How to read weights within twice their noise."""
+_LITTLE_NOISE = (
+    "The noise is about that of training, as if other columns told half of what a column says; one that they nearly tell has more, up to `.at_most`. "
+    "Where no step has released how far a column varies, that is printed. So an effect can stand here, too. A category that perhaps no record "
+    "has, by its released share, stands here whatever its weight is"
+)
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
@@ -53,6 +61,8 @@ _SHARED = (
     "The cells of one column add up to 1, so only their differences are learned: the weights of those that records have add up to 0. "
     "A cell without records has the weight of what the model answers there."
 )
+_PEOPLE = "Which people are in the table moves weights, too. That is not in the noise."
+_SHARED_BY_SHARE = "The cells of one column add up to 1, so only their differences are learned: the weights of those that records have, by their released shares, add up to 0."
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
@@ -92,15 +102,18 @@ class Coefficients:
 
     noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
     the learner has no law for it; nan of "(constant)", which takes a part of each column whose law is not known. It is the noise of training and that of the released mean, by which a column or category that is never
-    there gets a share of the intercept. Such a one has about that much, and in others the records hold against it, so that
-    they have less of it as a rule. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
+    there gets a share of the intercept. Such a one has about that much, and in others the records hold against it. Where what was released says how far they vary, it is
+    about what they have then, if other columns tell half of what each says. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
+
+    at_most: (d,), the most noise that a weight has, however columns go together. None where `noise` is that.
 
     unit: of a target, what turns weights and bias into its units, in a sentence.
 
     centred: whether steps have subtracted a released mean of every feature. If not, the cells of one column share the intercept, and a
     weight that is far from 0 need not be an effect.
 
-    shared: whether what the weights of the categories of one column had in common was moved to the intercept, as without noise.
+    shared: whether what the weights of the categories of one column had in common was moved to the intercept. With noise it is that of those
+    whose released share is beyond three times its noise. perhaps_empty: (d,), the categories whose share is not: perhaps no record has them. None: not known.
 
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
@@ -120,6 +133,8 @@ class Coefficients:
     scaled: tuple[str, ...] = ()
     level: float = 1.0
     shared: bool = False
+    at_most: Floats | None = None
+    perhaps_empty: NDArray[np.bool_] | None = None
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -128,9 +143,14 @@ class Coefficients:
         named = (*named[:-1], CONSTANT) if self.scaled else named
         ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
         noise = np.full(len(named), np.nan) if self.noise is None else self.noise
+        perhaps_empty = np.zeros(len(named), np.bool_)
+        if self.perhaps_empty is not None:
+            perhaps_empty[: len(self.perhaps_empty)] = self.perhaps_empty
         every = [
-            (abs(w) / s if s > 0 else abs(w), f"{name}{end}", w, s)
-            for name, row, s in zip(named, self.weights.tolist(), noise.tolist())
+            ((abs(w) / s if s > 0 else abs(w)) * (0.0 if away else 1.0), f"{name}{end}", w, s)
+            for name, row, s, away in zip(
+                named, self.weights.tolist(), noise.tolist(), perhaps_empty.tolist()
+            )
             for end, w in zip(ends, row)
             if name != CONSTANT and not name.startswith(ALWAYS_ZERO)
         ]
@@ -151,14 +171,18 @@ class Coefficients:
             titled = [(every, f"weights in the order of the columns ({len(every)}). {NOT_WITH_ZERO[:-1]}:")]
         else:
             every.sort(key=lambda one: -one[0])
+            count = len(every) - len(ends) * int(perhaps_empty.sum())
             clear = [one for one in every if one[0] > STANDS_OUT]
             rest = every[len(clear) :]
             titled = [
                 (
                     clear,
-                    f"weights further from 0 than twice their noise ({len(clear)} of {len(every)}; {by_chance(len(every))}):",
+                    f"weights further from 0 than twice their noise ({len(clear)} of {len(every)}; {by_chance(count)}):",
                 ),
-                (rest, f"may be noise ({len(rest)}). {MOST_NOISE}:"),
+                (
+                    rest,
+                    f"may be noise ({len(rest)}). {MOST_NOISE if self.at_most is None else _LITTLE_NOISE}:",
+                ),
             ]
         lines = (
             [self.unnamed] * (not self.names)
@@ -167,7 +191,8 @@ class Coefficients:
             + [
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
-            + [_SHARED] * self.shared
+            + [_PEOPLE] * (self.at_most is not None)
+            + [_SHARED if self.at_most is None else _SHARED_BY_SHARE] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
@@ -243,7 +268,7 @@ def weight_noise(plan: Plan) -> float | None:
     return plan.learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
 
 
-def noise_by_feature(model: Model) -> Floats | None:
+def most_noise(model: Model) -> Floats | None:
     """Standard deviation of the noise in each weight of a feature that no record has, (d,), as the learner sees features;
     None: not known. Proof: docs/proofs/gradient_descent.md, "A feature that no record has".
 
@@ -257,6 +282,38 @@ def noise_by_feature(model: Model) -> Floats | None:
     off, taken = _off_centre(plan, model.maps), _taken(model)
     leak = off * np.abs(taken).max() if len(off) == len(weights) - 1 else np.zeros(len(weights) - 1)
     return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
+
+
+def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]:
+    """(weights (d, K), about the standard deviation of the noise in each (d,), whether perhaps no record has its category (d,)), as they are
+    learned, without what the categories of one column share; the noise is None where it is not known."""
+    weights, most, d = model.weights[:-1], most_noise(model), model.domain.space.d
+    perhaps_empty = np.zeros(len(weights), np.bool_)
+    if most is None or not rows_are_centred(model.declared, model.maps) or len(weights) - d not in (0, 1):
+        return weights, most, perhaps_empty
+    known = known_cells(model.declared, model.maps)
+    perhaps_empty[:d] = known.perhaps_empty
+    squares = np.square(most[:d])
+    share = _share_of_noise(model, np.ones(d))
+    own = np.sqrt(known.apart_squared(model.domain, squares)) * (1.0 if share is None else share)
+    return (
+        np.vstack([known.apart(model.domain, weights[:d]), weights[d:]]),
+        np.append(own, most[d:]),
+        perhaps_empty,
+    )
+
+
+def _share_of_noise(model: Model, unit: Floats) -> Floats | None:
+    """How much of the noise that they have at most is in the weights of the cells of the domain, (d,), less what the cells of a category
+    share; None: no law is known. unit: what each was multiplied by."""
+    plan, maps = model.declared, model.maps
+    if not (plan.private and rows_are_centred(plan, maps)):
+        return None
+    known = known_cells(plan, maps)
+    found = law(plan, maps, model.weights, known)
+    if found is None or found.along.shape[2] - len(unit) not in (0, 1):
+        return None
+    return found.share(model.domain, known, unit)
 
 
 def _taken(model: Model) -> Floats:
@@ -418,7 +475,7 @@ def coefficients(model: Model) -> Coefficients:
         )
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
-    single = noise_by_feature(model)
+    single = most_noise(model)
     noise = None if single is None else _folded(kept, len(flat.maps), single)
     folded = _by_column(flat.maps, flat.weights)
     noise = None if noise is None else np.abs(folded.times) * noise
@@ -452,8 +509,9 @@ def coefficients(model: Model) -> Coefficients:
         spaces = [*(s.before for s in model.declared.steps), model.declared.space]
         names = _names(spaces[: last + 2], left)
         names = names and (*names, *constant)
+        same_cells = all(isinstance(m, Roots) for m in left)
         return replace(
-            found,
+            _compared(model, found, single) if same_cells else found,
             names=names,
             after=tuple(s.step.in_full for s in before),
             unnamed="" if names else _unnamed(left),
@@ -479,14 +537,42 @@ def coefficients(model: Model) -> Coefficients:
         found = replace(found, shared=any(isinstance(c, Categorical) for c in model.domain.columns.values()))
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     return replace(
-        found,
-        weights=weights,
-        bias=bias,
-        noise=noise,
+        _compared(model, replace(found, weights=weights, bias=bias, noise=noise), single),
         names=(*model.domain.space.names, *constant) if model.domain.space.names else None,
         after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         unnamed="" if model.domain.space.names else _unnamed(()),
     )
+
+
+def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coefficients:
+    """Of weights of the cells of the domain, the same without what the cells of a category share, and the noise that is left in them.
+
+    single: the noise that each has at most, as it is learned. Where no released mean says which cells are there, nothing changes.
+    """
+    weights, noise = found.weights, found.noise
+    if noise is None or single is None or not noise.any() or not found.centred:
+        return found
+    known, d = known_cells(model.declared, model.maps), model.domain.space.d
+    share = _share_of_noise(model, noise[:d] / single[:d])
+    most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
+    left = known.apart(model.domain, weights[:d])
+    moved = _moved(model.domain, weights[:d] - left)
+    constant = len(weights) > d  # `Homogenize` adds it, and the intercept of rows is its weight
+    return replace(
+        found,
+        weights=np.vstack([left, weights[d:] + moved / found.level]),
+        bias=found.bias if constant else found.bias + moved,
+        noise=np.append(most if share is None else share * most, noise[d:]),
+        at_most=np.append(most, noise[d:]),
+        perhaps_empty=known.perhaps_empty,
+        shared=bool(moved.any()),
+    )
+
+
+def _moved(domain: Domain, taken: Floats) -> Floats:
+    """What the intercept gets, (K,), where this was taken from the cells of the domain, (d, K): of each category once."""
+    first = np.cumsum([0, *(c.width for c in domain.columns.values())])[:-1]
+    return np.asarray(taken[first].sum(axis=0))
 
 
 def _about_zero(domain: Domain, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:

@@ -35,8 +35,8 @@ from prepriv.release.coefficients import (
     APART,
     NOT_WITH_ZERO,
     STANDS_OUT,
+    as_compared,
     by_chance,
-    noise_by_feature,
     rows_are_centred,
 )
 from prepriv.release.model import Model
@@ -63,7 +63,7 @@ def page(report: Report) -> str:
     public = getattr(report.evaluation, "by_epsilon", ())
     without = getattr(report.evaluation, "accuracy_without_privacy", None)
     named = weights_by_name(plan, report.model)
-    of_weights = None if report.model is None else noise_by_feature(report.model)
+    of_weights = None if report.model is None else as_compared(report.model)[1]
     drawn, of = largest_shapes(report.model)
     return _render(
         "report.html.j2",
@@ -311,7 +311,7 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     none of any other.
 
     Those of columns and categories that were declared come first, and those of other and missing cells only where they stand out of
-    twice their noise.
+    twice their noise. Categories that perhaps no record has, by their released share, are left out.
     """
     if model is None:
         return []
@@ -321,13 +321,14 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     if not names or extra not in (0, 1) or not kinds <= APART:
         return []
     ends = _outputs(model)
-    noise = noise_by_feature(model)
+    weights, noise, perhaps_empty = as_compared(model)
     known = noise is not None and rows_are_centred(plan, model.maps)
     bands = STANDS_OUT * noise[: len(names)] if noise is not None and known else np.zeros(len(names))
     pairs = [
         (f"{n}{end}", float(w), float(band))
-        for n, row, band in zip(names, model.weights, bands)
+        for n, row, band, away in zip(names, weights, bands, perhaps_empty)
         for end, w in zip(ends, row)
+        if not away
     ]
     gaps = tuple(f"{cell}{end}" for cell in ("=other", "=missing") for end in ends)
     pairs.sort(
@@ -350,8 +351,8 @@ def _noise_of_weights(noise: Floats | None, count: int, compared: bool = True) -
         return ""
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
-        "The weight of a column or category that no record has is noise alone, "
-        f"{f'about ±{most}' if least == most else f'from about ±{least} to ±{most}'}. As a rule it moves others less. What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
+        "Noise of training moves a weight by "
+        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. Categories that perhaps no record has, by their released share, are not shown. What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
         "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )

@@ -302,14 +302,14 @@ class Quality:
         return GroupError("all", self.error, *self.error_ends)
 
     @property
-    def seldom_found(self) -> tuple[Share, ...]:
+    def perhaps_empty_found(self) -> tuple[Share, ...]:
         """The classes that are recognised less often than two times in three, the lowest first."""
         return tuple(s for s in lowest(self.recalls) if (s.value or 0.0) < _OFTEN_SEEN)
 
     @property
     def asks_for_more(self) -> bool:
         """Whether there is such a class."""
-        return bool(self.seldom_found)
+        return bool(self.perhaps_empty_found)
 
     @property
     def unasked(self) -> bool:

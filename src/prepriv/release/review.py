@@ -156,7 +156,7 @@ def asked_of_curator(report: Report) -> list[str]:
     lines = [
         *asked_of_weak(claim),
         f"Did the run follow this plan, with prepriv as it was published{what}?",
-        "Where do the bounds, classes and categories come from?",
+        "Where do the bounds, classes and categories come from? prepriv does not judge the words under `declared_by:`. The claim does not cover what was read off the table.",
     ]
     if domain.drafts:
         lines.append("Was anything in the drafted schema edited after a look at the data?")

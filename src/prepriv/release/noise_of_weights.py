@@ -1,0 +1,217 @@
+"""How much of a weight is noise, where what was released says how far its column varies. Proof: docs/proofs/gradient_descent.md,
+"Columns that vary".
+
+The loss holds a weight the more firmly, the more its column varies. What was released says how far: the deviation that a scale
+divides by, the share of each category that was subtracted. Rows are made up of these numbers, and no record is read.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepriv._arrays import Floats
+from prepriv._kinds import is_ours
+from prepriv.columns import Categorical
+from prepriv.domain import Domain
+from prepriv.learners.gradient_descent import GradientDescent
+from prepriv.learners.losses import Logistic, Softmax
+from prepriv.learners.targets import Huber, SquaredError
+from prepriv.plans.link import softmax
+from prepriv.plans.plan import Plan
+from prepriv.plans.shrink import made_up_rows, mean_noise
+from prepriv.preprocessing.base import ReleasedMap
+from prepriv.preprocessing.center import Center, Subtract
+from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.impute_caps import FillReleased
+from prepriv.preprocessing.pca import Project
+from prepriv.preprocessing.root_columns import Roots
+from prepriv.preprocessing.scale import StandardScaler
+from prepriv.preprocessing.scale_map import ScaleReleased
+from prepriv.preprocessing.shrunk_center import ShrunkCenter
+
+THERE = 3.0
+"""Standard deviations of its noise from which on the released share of a category says that records have it."""
+KEEP_CATEGORIES = (FillReleased, CountedClasses, Roots)
+"""Maps of one column at a time that leave the cells of a category, 0 or 1, as they are."""
+_TOLD = 0.5  # of what a direction varies, left after what other columns tell: rows are made up as if columns were independent
+_GRID, _LARGEST = 24, 1500  # curvatures that are tried; weights of all classes together
+
+
+@dataclass(frozen=True)
+class CellsOfCategories:
+    """share: of each cell of the domain, (d,), as it was released, 0 where nothing says it. there: (d,), whether records have it, beyond its noise.
+    perhaps_empty: (d,), the cells of categories whose share does not say so."""
+
+    share: Floats
+    there: NDArray[np.bool_]
+    perhaps_empty: NDArray[np.bool_]
+
+    def apart(self, domain: Domain, values: Floats) -> Floats:
+        """Less what the cells of each category that are there have in common, (d, k). One alone has nothing in common with another."""
+        out, start = values.copy(), 0
+        for column in domain.columns.values():
+            at = slice(start, start := start + column.width)
+            if isinstance(column, Categorical) and self.there[at].sum() > 1:
+                out[at] -= values[at][self.there[at]].mean(axis=0)
+        return out
+
+    def apart_squared(self, domain: Domain, squares: Floats) -> Floats:
+        """The same of variances of independent values, (d,)."""
+        out, start = squares.copy(), 0
+        for column in domain.columns.values():
+            at = slice(start, start := start + column.width)
+            there = self.there[at]
+            if isinstance(column, Categorical) and (count := there.sum()) > 1:
+                out[at] += squares[at][there].sum() / count**2 - 2.0 * there * squares[at] / count
+        return out
+
+
+def known_cells(plan: Plan, maps: Sequence[ReleasedMap]) -> CellsOfCategories:
+    """What the released mean says about categories: nothing where no step has released one of the cells of the domain, or drawn it to 0."""
+    categories = _categories(plan.domain)
+    nothing = np.zeros(len(categories))
+    for planned, released in zip(plan.steps, maps):
+        if isinstance(released, KEEP_CATEGORIES):
+            continue
+        if isinstance(released, ScaleReleased) and isinstance(planned.step, StandardScaler):
+            if not (categories & (released.affine.factor != 1.0)).any():
+                continue
+        elif isinstance(released, Subtract) and isinstance(planned.step, Center) and plan.private:
+            noise = mean_noise(planned, plan.n, released)
+            if planned.step.way != "budget" or noise is None or not released.offset.any():
+                break
+            share = released.offset
+            if isinstance(planned.step, ShrunkCenter):
+                left = planned.step.mean_left(released, float(np.linalg.norm(noise)))
+                share = share + np.sign(share) * left
+            there = categories & (share > THERE * noise)
+            return CellsOfCategories(np.where(there, share, 0.0), there, categories & ~there)
+        break
+    return CellsOfCategories(nothing, nothing > 0, nothing > 0)
+
+
+def _categories(domain: Domain) -> NDArray[np.bool_]:
+    """Which cells of the domain are those of categories, (d,)."""
+    return np.repeat(
+        [isinstance(c, Categorical) for c in domain.columns.values()],
+        [c.width for c in domain.columns.values()],
+    )
+
+
+@dataclass(frozen=True)
+class Law:
+    """most: the standard deviation of a weight that nothing holds. along: directions in which something does, (m, K, d). less: by
+    how much the variance is smaller there, (m,)."""
+
+    most: float
+    along: Floats
+    less: Floats
+
+    def share(self, domain: Domain, cells: CellsOfCategories, unit: Floats) -> Floats:
+        """How much of the noise that they have at most is in weights of the domain, (d,), less what cells share; unit: (d,), what each
+        weight is multiplied by before. Of several outputs the largest."""
+        d = len(unit)
+        largest = np.maximum(self.most**2 * cells.apart_squared(domain, np.square(unit)), 1e-300)
+        out = np.zeros(d)
+        for k in range(self.along.shape[1]):
+            turned = cells.apart(domain, unit[:, None] * self.along[:, k, :d].T)
+            out = np.maximum(out, 1.0 - np.square(turned) @ self.less / largest)
+        return np.sqrt(np.clip(out, 0.0, 1.0))
+
+
+def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories) -> Law | None:
+    """Of the weights (d + 1, K) of the last rows, the bias last. None where no rows can be made up, or the loss has no curvature."""
+    learner = plan.learner
+    if type(learner) is not GradientDescent or learner.lead or learner.weight_bound < math.inf:
+        return None
+    if any(isinstance(m, Project) or not is_ours(type(m)) for m in maps) or weights.size > _LARGEST:
+        return None
+    first = next((i for i, m in enumerate(maps) if not isinstance(m, KEEP_CATEGORIES)), len(maps))
+    rows = made_up_rows(plan, maps[first:], *_numbers(plan, maps), cells.share)
+    if rows is None or rows.shape[1] != len(weights) - 1:
+        return None
+    held = _held(learner, plan.space.radius, rows, weights)
+    if held is None or not np.isfinite(held).all():
+        return None
+    curvature, along = np.linalg.eigh(held.T @ held / len(rows))
+    kept = curvature > 1e-9 * max(float(curvature[-1]), 1e-300)
+    grid, gains = _gains(learner)
+    gain = np.interp(_TOLD * curvature[kept], grid, gains)
+    single = plan.learner_noise / plan.n
+    directions = along.T[kept].reshape(-1, weights.shape[1], len(weights))[:, :, :-1]
+    return Law(gains[0] * single, directions, np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2)
+
+
+@functools.lru_cache(maxsize=16)
+def _gains(learner: GradientDescent) -> tuple[Floats, Floats]:
+    """(curvatures, the noise of a weight along them over that of one mean gradient)."""
+    grid = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, _GRID)]) / learner.learning_rate
+    return grid, np.array([learner.response(c)[0] for c in grid])
+
+
+def _numbers(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, Floats]:
+    """(mean, deviation) of each feature of the domain, (d,), as steps have released it; deviation 0 where none says how far it varies."""
+    mean, factor, deviation = (
+        np.zeros(plan.domain.space.d),
+        np.ones(plan.domain.space.d),
+        np.zeros(plan.domain.space.d),
+    )
+    for planned, released in zip(plan.steps, maps):
+        step = planned.step
+        if isinstance(released, KEEP_CATEGORIES):
+            continue
+        if isinstance(step, StandardScaler) and isinstance(released, ScaleReleased):
+            if step.way == "budget":
+                one = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / plan.n
+                shown = step.deviation_shown(planned.before, one, released)
+                deviation = np.where(shown > 0, shown / factor, deviation)
+            mean, factor = mean + released.affine.offset / factor, factor * released.affine.factor
+            continue
+        if isinstance(released, Subtract):
+            mean = mean + released.offset / factor
+        break
+    return mean, deviation
+
+
+def _held(learner: GradientDescent, radius: float, rows: Floats, weights: Floats) -> Floats | None:
+    """Rows with their bias feature, each times the root of the curvature of its loss, (·, K (d + 1)); None of a loss without."""
+    x, scores = np.column_stack([rows, np.full(len(rows), learner.bias)]), rows @ weights[:-1] + weights[-1]
+    room = learner.clip(radius) / np.maximum(np.linalg.norm(x, axis=1), 1e-300)  # of a residual, uncut
+    if isinstance(learner.loss, Logistic):
+        p = softmax(scores)[:, 1]
+        uncut = p * (1 - p <= room) + (1 - p) * (p <= room)
+        return np.asarray(np.sqrt(p * (1 - p) * uncut)[:, None] * x)
+    if isinstance(learner.loss, SquaredError | Huber):  # errors as if even between the declared bounds
+        wide = learner.loss.width if isinstance(learner.loss, Huber) else 1.0
+        return np.asarray(np.sqrt(np.minimum(room, min(wide, 1.0)))[:, None] * x)
+    if isinstance(learner.loss, Softmax):
+        return _held_by_softmax(softmax(scores), room, x)
+    return None
+
+
+def _held_by_softmax(p: Floats, room: Floats, x: Floats) -> Floats:
+    """The same of several classes: a residual that is cut has no curvature along itself."""
+    classes = p.shape[1]
+    one = np.eye(classes)
+    root = _root(p[:, :, None] * one - p[:, :, None] * p[:, None, :])
+    left = np.zeros_like(root)
+    for y in range(classes):
+        residual = p - one[y]
+        length = np.maximum(np.linalg.norm(residual, axis=1), 1e-300)
+        beside = one - (residual / length[:, None])[:, :, None] * (residual / length[:, None])[:, None, :]
+        cut = (room / length)[:, None, None] * beside
+        left += p[:, y, None, None] * np.where((length <= room)[:, None, None], one, cut)
+    roots = _root(root @ left @ root)
+    return np.asarray((roots[:, :, :, None] * x[:, None, None, :]).reshape(len(x) * classes, -1))
+
+
+def _root(squares: Floats) -> Floats:
+    """The symmetric root of each symmetric matrix, (b, K, K)."""
+    values, vectors = np.linalg.eigh(squares)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ vectors.transpose(0, 2, 1))
