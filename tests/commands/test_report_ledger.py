@@ -246,7 +246,7 @@ def test_a_measurement_that_another_version_worded_is_not_called_forged(measured
     data["measured_in_private"]["guarantee"]["notes"] = ["worded otherwise"]
     for version, code, said in (
         ("0.2.9", 8, "it was not made by version"),
-        (own_version(), 5, "the measurement in the report is not what"),
+        (own_version(), 5, "the evaluation in the report is not what"),
     ):
         page = tmp_path / f"{version}.json"
         page.write_text(json.dumps(data | {"version": version}))

@@ -254,7 +254,7 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
         raise Stop(message, FOUND) from None
     if wrong:
         raise Stop(
-            f"the measurement in the report is not what its plan, its counts and the model give, at {'; '.join(wrong[:5])}",
+            f"the evaluation in the report is not what its plan, its counts and the model give, at {'; '.join(wrong[:5])}",
             FOUND,
         )
     return made
