@@ -165,15 +165,18 @@ def voters(classes: int, people: str, rng: np.random.Generator) -> dict[str, np.
 
 def payers(people: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """The cells of a population with a target: "good" predictions, "poor" ones, "cut": most errors beyond the bound, "empty": good, a
-    fifth of the rows without a number."""
+    fifth of the rows without a number; "skewed": amounts of which few are large, most of the errors in one bin."""
     w = np.clip(rng.normal(-0.6, 0.3, POPULATION), -1, 1)
-    spread = {"good": 0.1, "poor": 0.3, "cut": 1.5, "empty": 0.1}[people]
+    spread = {"good": 0.1, "poor": 0.3, "cut": 1.5, "empty": 0.1, "skewed": 0.1}[people]
     off = rng.normal(0.02, spread, POPULATION) / 2 / 0.25
+    if people == "skewed":
+        off = np.minimum(rng.lognormal(-4.5, 1.3, POPULATION), 1.0) - 0.02
     of = {
         "absolute_error": np.minimum(np.abs(off), 1.0),
         "squared_error": np.minimum(off * off, 1.0),
         "target": (w + 1) / 2,
         "residuals": np.clip(((off + 1) * 10).astype(int), 0, 19),
+        "mean_residual": (np.clip(off, -1.0, 1.0) + 1) / 2,
     }
     if people == "empty":
         without = rng.random(POPULATION) < 0.2
@@ -469,7 +472,13 @@ PARTS: dict[str, Callable[..., None]] = {
 
 
 PEOPLE = (("good", "all"), ("perfect", "confusion"), ("skewed", "confusion"), ("empty", "all"))
-TARGETS = (("good", "targets"), ("poor", "r2"), ("cut", "targets"), ("empty", "targets"))
+TARGETS = (
+    ("good", "targets"),
+    ("poor", "r2"),
+    ("cut", "targets"),
+    ("empty", "targets"),
+    ("skewed", "targets"),
+)
 
 
 def grid() -> list[Setting]:

@@ -91,7 +91,8 @@ def test_no_row_moves_the_counts_of_all_groups_further_than_declared(adjacency, 
         ]
     else:
         kinds = [
-            dict.fromkeys(("absolute_error", "squared_error", "target"), v) | {"residuals": r}
+            dict.fromkeys(("absolute_error", "squared_error", "target", "mean_residual"), v)
+            | {"residuals": r}
             for v, r in itertools.product(shares, (-1, 0, 19))
         ]
     everyone = [kind | {GROUP_CELLS: g} for kind in kinds for g in range(4)]

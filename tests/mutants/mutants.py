@@ -908,8 +908,8 @@ _OLDER = (
         "bins of residuals as wide as the largest error of the table",
         "edges of a histogram taken from the data",
         "evaluation/cells.py",
-        "_bins(residuals(scores, targets, target) / plan.error_share, plan.edges)",
-        "_bins(residuals(scores, targets, target) / np.nanmax(np.abs(residuals(scores, targets, target)), initial=1e-9), plan.edges)",
+        "_bins(signed, plan.edges)",
+        "_bins(signed / np.nanmax(np.abs(signed), initial=1e-9), plan.edges)",
         ("tests/evaluation/test_evaluation_of_targets.py", "-k", "row_alone"),
     ),
     Mutant(

@@ -183,9 +183,8 @@ class Known:
             return off.mean()
         if name == "root mean squared error":
             return np.sqrt((off**2).mean())
-        if name == "mean residual":  # of the middles of 20 bins
-            at = np.clip(np.floor((y - self.said)[own] / self.error_bound * 10), -10, 9)
-            return ((at + 0.5) / 10 * self.error_bound).mean()
+        if name == "mean residual":
+            return np.clip((y - self.said)[own], -self.error_bound, self.error_bound).mean()
         assert name == "R2", f"a figure that is not known: {name}"
         return max(-1.0, 1 - (off**2).mean() / (cut(y - np.nanmean(y))[own] ** 2).mean())
 

@@ -117,6 +117,7 @@ def test_an_evaluation_measures_in_the_unit_of_the_number():
     edges = (2 * np.array(plan.edges) - 1) * 500
     clear = np.abs(error[:, None] - edges).min(axis=1) > 0.01
     assert (found["residuals"] == np.searchsorted(edges, error, side="right"))[clear].all()
+    np.testing.assert_allclose(found["mean_residual"], (np.clip(error / 500, -1, 1) + 1) / 2, atol=1e-5)
 
 
 def test_a_domain_and_a_schema_keep_it(tmp_path):

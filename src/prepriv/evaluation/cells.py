@@ -14,7 +14,7 @@ from prepriv._arrays import Floats
 from prepriv._blas import one_blas_thread
 from prepriv._copies import copied
 from prepriv.columns import Numeric
-from prepriv.evaluation.evaluation_plan import LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.evaluation_plan import LOSS_BOUND, MEAN_RESIDUAL, EvaluationPlan
 from prepriv.exact.ball import row_norms
 from prepriv.learners.targets import decoded
 from prepriv.placed.handed import placeless
@@ -29,7 +29,8 @@ RowEntries = dict[str, NDArray[Any]]
 
 accuracy: whether it is labelled right (1 or 0). confusion: its cell (true, predicted). scores: its cell (bin, hit).
 log_loss: as a share of LOSS_BOUND. Of a number: absolute_error, squared_error: as a share of the largest that counts; target: where it is
-between the bounds; residuals: bin of its target less its prediction. A row whose label is not a declared class, or not a number, has cell
+between the bounds; residuals: bin of its target less its prediction; mean_residual: where that is between
+minus and plus the largest error that counts. A row whose label is not a declared class, or not a number, has cell
 -1 and the share NaN: it is counted as such, and no figure is about it. GROUP: of a plan with groups, the one that the row is in.
 """
 GROUP_CELLS = "group"
@@ -74,11 +75,13 @@ def _measured(plan: EvaluationPlan, model: Model, table: Table, targets: NDArray
             off = target_errors(scores, targets, target) / plan.error_share
             cut = np.where(off <= 1.0, off, 1.0)  # NaN: the largest
             has = targets >= 0
+            signed = residuals(scores, targets, target) / plan.error_share
             return {
                 "absolute_error": np.where(has, cut, np.nan),
                 "squared_error": np.where(has, cut * cut, np.nan),
                 "target": np.where(has, _share((decoded(targets) + 1) / 2, target), np.nan),
-                "residuals": _bins(residuals(scores, targets, target) / plan.error_share, plan.edges),
+                "residuals": _bins(signed, plan.edges),
+                MEAN_RESIDUAL: (np.clip(signed, -1.0, 1.0) + 1) / 2,
             }
         p = _probabilities(model, scores, norms)
         chosen = winners(scores) if model.class_weight is None else model.decided(p)

@@ -37,11 +37,13 @@ MEASURES = ("accuracy", "confusion", "scores", "log_loss")
 TARGET_MEASURES = ("absolute_error", "squared_error", "r2", "residuals")
 _ONLY_ASKED = "residuals"  # not among those that are meant where none is named
 ERROR_OF_MEAN = "squared_error_of_mean"
+MEAN_RESIDUAL = "mean_residual"
 _R2 = (
     "squared_error",
     "target",
     ERROR_OF_MEAN,
 )  # what R² is computed from; the mean before what is off from it
+_RELEASED = {"r2": _R2, "residuals": ("residuals", MEAN_RESIDUAL)}  # where a measure is not one release
 _ERROR_SHARE = 0.25  # of the distance of the bounds: the largest error that counts, if none is declared
 LOSS_BOUND = 4.0  # the largest log loss of a row: that of a true class whose probability is 1.8 %
 EDGES = (
@@ -105,8 +107,9 @@ class EvaluationPlan(Priced):
 
     @property
     def releases(self) -> tuple[str, ...]:
-        """What is counted with noise, each with an equal part of the budget: the measures, and for R² what it follows from."""
-        names = [r for m in self.measures for r in (_R2 if m == "r2" else (m,))]
+        """What is counted with noise, each with an equal part of the budget: the measures, for R² what it follows from, and for residuals
+        the sum of them beside their bins, whose middles do not give a mean."""
+        names = [r for m in self.measures for r in _RELEASED.get(m, (m,))]
         return tuple(dict.fromkeys(names))
 
     @property

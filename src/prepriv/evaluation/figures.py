@@ -14,7 +14,7 @@ import numpy as np
 from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation import intervals
-from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan
+from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, MEAN_RESIDUAL, EvaluationPlan
 from prepriv.evaluation.intervals import Figure
 
 ACCURACY = "accuracy, from the counts of each class"
@@ -121,11 +121,11 @@ class Measured:
         ends = pairwise(bound * (2 * e - 1) for e in (0.0, *self.plan.edges, 1.0))
         return tuple((low, high, float(c)) for (low, high), c in zip(ends, self.counts.get("residuals", ())))
 
-    def _pair(self, name: str, release: str, inside: float = 0.0) -> Figure:
+    def _pair(self, name: str, release: str, inside: float = 0.0, *, signed: bool = False) -> Figure:
         plan, counts = self.plan, self.counts[release]
         if self.known:
-            return intervals.share_of_n(name, counts, plan.n, self.noise, inside=inside)
-        return intervals.share(name, counts[:1], counts[1:2], self.noise, inside=inside)
+            return intervals.share_of_n(name, counts, plan.n, self.noise, inside=inside, signed=signed)
+        return intervals.share(name, counts[:1], counts[1:2], self.noise, inside=inside, signed=signed)
 
     @cached_property
     def _inside(self) -> tuple[float, float]:
@@ -165,10 +165,25 @@ class Measured:
         return [intervals.determination("R2", error, baseline, mean, share, rows, **limits)]
 
     def _residuals(self) -> list[Figure]:
-        low, high, counts = np.array(self.residuals).T
-        bound = self.plan.error_bound or 0.0
-        mean = intervals.mean_of("mean residual", counts, (low + high) / (2 * bound), self.noise)
-        return [intervals.scaled(mean, bound)]
+        mean = self._pair("mean residual", MEAN_RESIDUAL, self._inside_of_residuals, signed=True)
+        return [intervals.around_zero(mean, self.plan.error_bound or 0.0)]
+
+    @property
+    def _inside_of_residuals(self) -> float:
+        """A number that the mean of v (1 - v) is not below, v = (1 + r) / 2 and r a residual over the largest that counts: (1 - E r^2) / 4.
+
+        E r^2 is that of the squared errors, or of the far edge of each bin, and one deviation of its noise more.
+        """
+        if "squared_error" in self.counts:
+            squared = self._pair("mean squared error", "squared_error")
+            most = None if squared.value is None else squared.value + (squared.noise or 0.0)
+        else:
+            counts, ends = self.counts["residuals"], 2 * np.array([0.0, *self.plan.edges, 1.0]) - 1
+            far = np.maximum(ends[:-1] ** 2, ends[1:] ** 2)
+            rows = self.labelled[0]
+            above = float(np.maximum(counts, 0.0) @ far) + self.noise * math.sqrt(float(far @ far))
+            most = above / rows if rows > 0 else None
+        return 0.0 if most is None else max(0.0, 1 - most) / 4
 
     def _confusion(self) -> list[Figure]:
         counts = self.counts["confusion"]

@@ -83,10 +83,11 @@ def share(
     noise: float,
     *,
     inside: float = 0.0,
+    signed: bool = False,
 ) -> Figure:
     """Hits over all, from noisy counts of either kind, each with noise of this deviation.
 
-    inside: as in `share_of_n`.
+    inside, signed: as in `share_of_n`.
     """
     yes, no = np.asarray(hits, np.float64), np.asarray(rest, np.float64)
     rows, cells = float(yes.sum() + no.sum()), yes.size + no.size
@@ -97,6 +98,7 @@ def share(
         (float(yes.sum()), float(no.sum())),
         lambda t: noise**2 * ((1 - t) ** 2 * yes.size + t**2 * no.size),
         inside,
+        signed=signed,
     )
 
 
@@ -114,11 +116,14 @@ def mean_of(name: str, counts: Floats, values: Floats, noise: float) -> Figure:
     )
 
 
-def share_of_n(name: str, counts: Floats, n: int, noise: float, *, inside: float = 0.0) -> Figure:
+def share_of_n(
+    name: str, counts: Floats, n: int, noise: float, *, inside: float = 0.0, signed: bool = False
+) -> Figure:
     """The same as `share` of (hits, misses, neither) that add up to a public n: the part of the noise that breaks the sum is taken out.
 
     For a mean of numbers v in [0, 1] (`mechanisms.split`), t (1 - t) is the largest variance they can have. inside: a number that the
-    mean of v (1 - v) is not below: their variance is t (1 - t) less that mean.
+    mean of v (1 - v) is not below: their variance is t (1 - t) less that mean. signed: whether numbers around 1/2 are the small ones, so
+    that a mean which is farther from the estimate, by large numbers that no row has, is one of a larger variance.
     """
     hits, misses, neither = (float(x) for x in counts - (counts.sum() - n) / 3)
     if n - neither < FEWEST * noise * math.sqrt(2 / 3):
@@ -128,11 +133,19 @@ def share_of_n(name: str, counts: Floats, n: int, noise: float, *, inside: float
         (hits, misses),
         lambda t: noise**2 * ((1 - t) ** 2 + t**2 - (1 - 2 * t) ** 2 / 3),
         inside,
+        signed=signed,
     )
 
 
-def _mean(name: str, sums: tuple[float, float], of_noise: Callable[[float], float], inside: float) -> Figure:
-    """Hits over all, from their noisy sums. inside: see `share_of_n`.
+def _mean(
+    name: str,
+    sums: tuple[float, float],
+    of_noise: Callable[[float], float],
+    inside: float,
+    *,
+    signed: bool = False,
+) -> Figure:
+    """Hits over all, from their noisy sums. inside, signed: see `share_of_n`.
 
     Where it is given, the variance is taken at each t and at the estimate: below the estimate that at t is too small, since what is
     inside grows with the estimate; above it that of the estimate is, where few numbers are large.
@@ -144,6 +157,12 @@ def _mean(name: str, sums: tuple[float, float], of_noise: Callable[[float], floa
     def made(of_sampling: Callable[[float], float]) -> Figure:
         return figure(name, lambda t: (1 - t) * hits - t * sums[1], of_noise, of_sampling)
 
+    def on_side(side: int) -> Figure:
+        return made(lambda t: rows * (t * (1 - t) - can_be + side * (t - at) / 2))
+
+    if signed:  # an error of size 1 that no row has: r^2 grows by no more than |r|
+        below, above = on_side(-1), on_side(1)
+        return Figure(name) if None in (below.low, above.high) else replace(below, high=above.high)
     found = made(lambda t: rows * (t * (1 - t) - can_be))
     if not can_be:
         return found
@@ -249,6 +268,19 @@ def scaled(made: Figure, factor: float) -> Figure:
         return made
     numbers = (made.value, made.low, made.high, made.noise, made.sampling)
     return Figure(made.name, *(None if x is None else factor * x for x in numbers))
+
+
+def around_zero(made: Figure, factor: float) -> Figure:
+    """The mean of numbers in [0, 1] as that of numbers in [-factor, factor]."""
+    if made.value is None:
+        return made
+    places = (made.value, made.low, made.high)
+    deviations = (made.noise, made.sampling)
+    return Figure(
+        made.name,
+        *(None if x is None else factor * (2 * x - 1) for x in places),
+        *(None if x is None else 2 * factor * x for x in deviations),
+    )
 
 
 def beside_absolute(squared: Figure, absolute: Figure) -> Figure:

@@ -6,8 +6,29 @@ from mutant import Mutant
 
 COVERAGE = "tests/evaluation/test_coverage.py"
 BALANCED = (COVERAGE, "-k", "balanced_accuracy_covers")
+TARGETS = "tests/evaluation/test_evaluation_of_targets.py"
+MIDDLES = "a mean of the middles of bins, whose interval does not know half a bin"
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "a mean residual that is that of the middles of the bins",
+        MIDDLES,
+        "evaluation/figures.py",
+        '        mean = self._pair("mean residual", MEAN_RESIDUAL, self._inside_of_residuals, signed=True)\n',
+        "        low, high, rows = np.array(self.residuals).T\n"
+        "        middles = (low + high) / (2 * (self.plan.error_bound or 1.0))\n"
+        '        mean = intervals.mean_of("mean residual", rows, middles, self.noise)\n'
+        "        return [intervals.scaled(mean, self.plan.error_bound or 0.0)]\n",
+        (TARGETS, "-k", "skewed_target"),
+    ),
+    Mutant(
+        "an interval of a mean residual that knows no error but those of its rows",
+        MIDDLES,
+        "evaluation/intervals.py",
+        " + side * (t - at) / 2)",
+        ")",
+        (TARGETS, "-k", "no_row_has"),
+    ),
     Mutant(
         "the largest probability stands for that of the predicted class",
         "our own: with class weights a calibrated model was measured as badly calibrated",
