@@ -62,8 +62,8 @@ def test_long_steps_take_more_passes():
         assert (new.steps, new.average, new.warm_up, new.flatten) == (times, 0.55, 0.1, 0.0)
         assert new.steps * (1 - new.momentum) == pytest.approx(10)  # it settles as often
         assert new.response(0.0)[1] == pytest.approx(old.response(0.0)[1], rel=1e-9)
-        assert made(long, longer=False)[1] == old
-    assert made(6.5)[1] == made(6.5)[0]  # as many as before would be needed
+    assert made(2.0, longer=False)[1] == made(2.0)[0]
+    assert made(6.5)[1].steps > 100  # more than before are needed
 
 
 @pytest.mark.parametrize("n", [20_000, 40_000, 60_000])
@@ -83,14 +83,17 @@ def test_the_default_takes_fewer_passes_on_columns_alone():
     for n, times in ((5000, 25), (15_000, 40), (40_000, 59), (80_000, 83)):
         assert taken(n, 1.0, "auto")[0].steps == times < taken(n, 1.0, "auto")[1].steps
     options = {"n": 40_000, "epsilon": 1.0, "delta": 1e-5}
-    assert recipe(domain(), steps="linear", **options)[1].steps == 59
+    assert (
+        recipe(domain(), steps="linear", **options)[1].steps == 69
+    )  # a constant in three columns is much of a row
     assert recipe(domain(), steps="additive", **options)[1].steps == 100  # its rows have too much in common
+    assert recipe(domain(), **options, steps=recipe(domain(), **options)[0])[1].steps == 116  # for any rows
     steps = recipe(domain(), **options)[0]
     texts = prepriv.Domain({"t": prepriv.Text(64)}, classes=(0, 1))
     ball = prepriv.Domain.ball(8, classes=(0, 1))
     persons = domain(unit="p", rows_per_unit=3)
     for rows, more in ((domain(), {"steps": steps}), (texts, {}), (ball, {}), (persons, {})):
-        assert recipe(rows, **options, **more)[1].steps == 100
+        assert recipe(rows, **options, **more)[1].steps in (100, 116)
         assert recipe(rows, **options, **more, learner="fast")[1].steps < 75  # by name
 
 
@@ -109,8 +112,8 @@ def test_wide_rows_and_many_classes_take_fewer_passes():
 
 def test_where_it_was_not_measured_it_is_the_recipe():
     for n, epsilon in ((MANY, 1.0), (1000, math.inf)):
-        learner, old = taken(n, epsilon)
-        assert learner == old and (n < MANY or isinstance(learner, PoissonSGD))
+        learner = taken(n, epsilon)[0]
+        assert learner == taken(n, epsilon, "auto")[0] and (n < MANY or isinstance(learner, PoissonSGD))
     pixels = prepriv.Domain.images(8, 8, 1, classes=range(10))
     options = {"n": 5000, "epsilon": 1.0, "delta": 1e-5}
     assert recipe(pixels, learner="fast", **options) == recipe(pixels, **options)

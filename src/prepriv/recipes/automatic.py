@@ -37,7 +37,7 @@ from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.recipes.additive import additive_steps
 from prepriv.recipes.dpsgd_f import RECIPES
-from prepriv.recipes.fast import averaged, fast
+from prepriv.recipes.fast import MOST_PASSES, averaged, fast, steady, sure
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
@@ -77,6 +77,9 @@ EMBEDDED_AVERAGE = 0.12  # of such a ball: the last share of the iterates, where
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 _STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 MANY, SHARE, _LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
+_FAR = 1e6  # rates without noise, to go on as long as there are passes
+MOST_ALONE = 1000  # passes over a table without noise
+_APART = 0.25  # of a wide row's squared length in one direction, or of a text's: less than in a table
 _FITTED = 0.12  # among random features: the longest reach over classes * n^0.75
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 # Of images: signal over reach where there is much; the last share of the iterates.
@@ -125,6 +128,7 @@ def recipe(
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     check_named(steps, learner, NAMED, LEARNERS)
     old = isinstance(steps, str) and steps.endswith(_OLD)
+    given = not isinstance(steps, str)
     longer = not (isinstance(steps, str) and steps.removesuffix(_OLD) == "additive")
     few = learner == "fast" or (isinstance(steps, str) and not old and _columns_alone(domain))
     if isinstance(steps, str):
@@ -142,8 +146,8 @@ def recipe(
             steps = auto_steps(domain, n=n, epsilon=epsilon, delta=delta, linear=linear, old=old)
     if not isinstance(learner, str):
         return tuple(steps), learner
-    for _ in walk(steps, domain.space):
-        pass  # steps that do not follow each other are refused
+    # Steps that do not follow each other are refused.
+    *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
         warnings.warn(
@@ -152,13 +156,16 @@ def recipe(
             WeakSignal,
             stacklevel=callers_level(),
         )
-    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old)
-    if _moved(steps):
-        return tuple(steps), learned
-    if few and n < MANY and math.isfinite(epsilon) and not _wavelets(steps):
-        wide = not is_table(domain) and domain.space.d >= WIDE
-        learned = fast(learned, SCALE, longer=longer, wide=wide)
-    return tuple(steps), in_batches(learned, n=n, epsilon=epsilon, delta=delta)
+    radius = last.radius if given else SCALE  # of the recipe's own rows, where the space knows less
+    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old, radius=radius)
+    moved = _moved(steps)
+    if math.isfinite(epsilon) and not old and not _wavelets(steps):
+        if few and n < MANY and not moved:
+            wide = not is_table(domain) and domain.space.d >= WIDE
+            learned = fast(learned, SCALE, longer=longer, wide=wide, surer=sure(s, _constant(domain, steps)))
+        else:
+            learned = steady(learned, radius, 1.0 if is_table(domain) else min(1.0, _APART * sure(s)))
+    return tuple(steps), learned if moved else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
 
 
 def _after(
@@ -346,7 +353,14 @@ def _moved(steps: Sequence[Step]) -> bool:
 
 
 def auto_learner(
-    domain: Domain, *, n: int, epsilon: float, delta: float, steps: Sequence[Step] = (), old: bool = False
+    domain: Domain,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    steps: Sequence[Step] = (),
+    old: bool = False,
+    radius: float = SCALE,
 ) -> GradientDescent:
     """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 after `steps`.
 
@@ -354,18 +368,25 @@ def auto_learner(
     columns: reach follows the signal, and so does the clip, until at much signal nothing is clipped. Few classes want less
     reach and a wider clip: a score then has less to tell apart, and a gradient is no longer than half a row at the start.
     Among random features reach levels off where the number of records limits what can be learned, not noise: with hundreds
-    of free weights and next to no noise, descent would fit the records one by one.
+    of free weights and next to no noise, descent would fit the records one by one. Without noise it goes on to the exact fit elsewhere. radius:
+    of the rows after `steps`.
     """
     loss, classes = auto_loss(domain), len(domain.classes)
+    featured = any(isinstance(step, RandomFeatures) for step in steps)
     if math.isinf(epsilon):
-        return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+        if old:
+            return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+        reach = max(1.0, classes / 5) * _FITTED * classes * n**0.75 if featured else math.inf
+        rate = min(reach / loss.gradient_norm(math.hypot(SCALE, 1), math.inf), _FAR) / MOST_STEPS
+        plain = GradientDescent(loss, steps=MOST_STEPS, learning_rate=rate, clip_norm=math.inf)
+        return steady(plain, radius, most=MOST_ALONE if is_table(domain) else MOST_PASSES)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
     wavelets = _wavelets(steps)
     longest = 1 + 200 / (300 + s)
     if wavelets:
         longest = 33 / WAVELET_REACH if old else max(33 / WAVELET_REACH, longest)
     reach = s / 33 * min(max(0.8 - 30 / (100 + s), classes / 5), longest)
-    if any(isinstance(step, RandomFeatures) for step in steps):
+    if featured:
         reach /= math.hypot(1, reach / (_FITTED * classes * n**0.75))
     clip = min(loss.gradient_norm(norm, math.inf), math.sqrt(1 + (24 + s / 60) / classes**2))
     if wavelets:
@@ -382,6 +403,17 @@ def auto_learner(
     )
     share = min(EMBEDDED_AVERAGE if _embedded(domain) else LATE, late_share(s))
     return learner if old or wavelets or share == LATE else averaged(learner, share)
+
+
+def _constant(domain: Domain, steps: Sequence[Step]) -> float:
+    """The share of a row's squared length that is the same in all rows of a table: the constant feature and the bias."""
+    share = 0.0
+    for step in steps:
+        if isinstance(step, Homogenize):
+            share = step.level**2 / (step.level**2 + len(domain.columns))
+        if isinstance(step, RandomFeatures):
+            share /= 1 + step.weight**2
+    return (SCALE**2 * share + 1) / (SCALE**2 + 1)
 
 
 def in_batches(

@@ -17,15 +17,20 @@ _STRIDE, _WIDE_STRIDE, _SETTLED, _AVERAGED = 11.7, 5.85, 10.0, 0.55
 _RISING = 0.1  # of the steps, in which the rate rises
 _SEVERAL = 60  # passes at least, of tables of more than two classes
 _CUT = 1.2  # with more classes a gradient is clipped first, and steps are that much shorter, about
+# Passes over the root of all rates times the curvature, so that no step overshoots; the most passes.
+_SAFE, MOST_PASSES = 9.2, 560
+_SURE = 20_000.0  # signal from which on passes are for rows that have ever more in common
+# Of a row's squared length in one direction: that of _STRIDE, and that of more than two classes.
+_SHARE, _SEVERAL_SHARE = 7 / 26, 0.4
 
 
 def fast(
-    learner: GradientDescent, radius: float, *, longer: bool = True, wide: bool = False
+    learner: GradientDescent, radius: float, *, longer: bool = True, wide: bool = False, surer: float = 1.0
 ) -> GradientDescent:
     """The fewest passes that do not overshoot on rows of this norm: from declared numbers alone.
 
     longer: whether steps may be longer than those of `SHORT`; rows of codes alone have too much in common for that. wide: whether
-    rows are those of a wide matrix.
+    rows are those of a wide matrix. surer: that of `sure`.
     """
     long = step_length(learner, radius)
     for limit, times in SHORT:
@@ -35,8 +40,50 @@ def fast(
     if learner.loss.outputs(2) > 1:
         least = least if wide else _SEVERAL
         rates *= min(1.0, _CUT * learner.clip(radius) / math.hypot(radius, learner.bias))
-    times = max(least, math.ceil((_WIDE_STRIDE if wide else _STRIDE) * math.sqrt(rates)))
-    return fewer(learner, times) if longer and times < learner.steps else learner
+    times = max(least, math.ceil((_WIDE_STRIDE if wide else _STRIDE) * math.sqrt(rates * surer)))
+    share = min(1.0, surer * _SEVERAL_SHARE / (4.0 if wide else 1.0))
+    if learner.loss.outputs(2) > 1:
+        times = max(times, _safe(learner, radius, share))
+    if longer and times < learner.steps:
+        return fewer(learner, times)
+    return steady(learner, radius, share)
+
+
+def sure(s: float, constant: float = 0.0) -> float:
+    """Times the share of a row's squared length in one direction for which there are passes: with much signal every share is safe.
+
+    constant: the share of what is the same in all rows.
+    """
+    return max(1.0, s / _SURE, constant / _SHARE)
+
+
+def steady(
+    learner: GradientDescent, radius: float, share: float = 1.0, *, most: int = MOST_PASSES
+) -> GradientDescent:
+    """The same, or in as many passes that no step overshoots where this share of a row's squared length lies in one direction; as
+    far, or as far as `most` passes get. With a share of 1 no rows of this norm make the weights swing (docs/recipe.md)."""
+    rates, curved = learner.steps * learner.learning_rate, share * curvature(learner, radius)
+    if learner.learning_rate * curved <= (100 / _SAFE) ** 2 / 100:  # 100 passes at momentum 0.9
+        return learner
+    far = min(rates, (most / _SAFE) ** 2 / curved)
+    short = replace(learner, learning_rate=far / learner.steps)
+    times = _safe(short, radius, share)
+    return _equal_reach(short, replace(short, steps=times, momentum=1.0 - _SETTLED / times))
+
+
+def curvature(learner: GradientDescent, radius: float) -> float:
+    """The largest curvature of the mean loss of rows of this norm with their bias feature, for gradients that are clipped.
+
+    A row between two classes has it, and its gradient is then as long as the root of it. Where the clip is shorter, that gradient has the same
+    length on either side, so that the curvature falls off fast.
+    """
+    largest = learner.loss.smoothness(learner.row_norm(radius))
+    return largest * min(1.0, learner.clip(radius) ** 2 / largest) ** 2
+
+
+def _safe(learner: GradientDescent, radius: float, share: float) -> int:
+    rates = learner.steps * learner.learning_rate
+    return max(1, math.floor(_SAFE * math.sqrt(rates * share * curvature(learner, radius))))
 
 
 def as_far(learner: GradientDescent, times: int) -> GradientDescent:
