@@ -582,6 +582,67 @@ def test_whether_sums_of_predictions_can_be_too_small_is_said():
     )
 
 
+def test_a_mean_residual_ends_the_warning_about_sums_only_where_it_shows_that_they_hold():
+    """-2 (-20 to 17) beside a mean target of 10: "not shown to be too low or too high", without the interval, and the warning was gone."""
+    hidden = Quality(
+        "100 rows",
+        of_number=True,
+        absolute=(9.0, 8.0, 10.0),
+        residual=(-2.0, -20.0, 17.0),
+        mean_target=(10.0, 9.5, 10.5),
+        target_ends=(0.0, 182.0),
+        measures=("r2", "residuals"),
+    )
+
+    def to(found, sums="WHY"):
+        return " ".join(to_do(found, weighed=False, weak=False, sums=sums))
+
+    assert "targets less predictions have the mean -2 (-20 to 17)." in " ".join(hidden.good())
+    said = to(hidden)
+    assert (
+        "anything between 17 too low and 20 too high is possible. The mean target is 10.00 (9.50 to 10.50), so"
+        in said
+    )
+    assert "sums can be off by more than 5 %. More test rows, a larger ε or `--measure residuals`" in said
+    assert "would tell more. WHY" in said and "Nothing in these numbers" not in said
+    chance = replace(hidden, residual_in_noise=False)
+    assert "More test rows would tell more, and a larger ε alone may not be enough. WHY" in to(chance)
+    for ends, mean, residual, holds in (
+        ((0.0, 182.0), (10.0, 9.5, 10.5), (0.1, -0.2, 0.47), True),
+        ((0.0, 182.0), (10.0, 9.5, 10.5), (0.1, -0.2, 0.48), False),  # 5 % of 9.5, the least that it may be
+        ((0.0, 182.0), (10.0, 9.5, 10.5), (0.2, 0.1, 0.3), True),
+        ((0.0, 182.0), (10.0, -1.0, 21.0), (0.0, -0.01, 0.01), False),
+        ((0.0, 182.0), None, (0.0, -0.01, 0.01), False),
+        ((-30.0, -10.0), None, (0.0, -0.4, 0.4), True),
+    ):
+        found = replace(hidden, target_ends=ends, mean_target=mean, residual=residual)
+        assert found.sums_hold == holds == (found.of_sums() == "")
+        assert not replace(found, error_bound=5.0).sums_hold  # whole errors may be off by more
+    unknown = replace(hidden, mean_target=None, residual=(0.0, -1.0, 1.0))
+    assert "off by less than 5 % if the mean target is 20 or more: `--measure r2`" in to(unknown)
+    assert "Whatever the mean target is, sums" in to(replace(hidden, mean_target=None))
+    low = to(replace(hidden, residual=(3.0, 2.0, 4.0)), "")
+    assert (
+        "Do not add its predictions up as they are: on average they are 2.0 to 4.0 too low. The mean" in low
+    )
+    assert "1.9 to 4.0 too high" in to(replace(hidden, residual=(-3.0, -3.95, -1.95)), "")
+
+
+def test_the_summary_of_a_report_keeps_the_reason_why_sums_are_off_beside_what_was_measured():
+    from prepriv import make_plan
+    from prepriv.release.summary import _of_sums
+
+    domain = Domain({"x": Numeric(0, 1)}, target=Numeric(0, 30), n=1000)
+    plan = make_plan(domain, [], GradientDescent(SquaredError(), clip_norm=0.25), epsilon=1.0, delta=1e-5)
+    found = Quality("", of_number=True, residual=(0.0, -1.0, 1.0), target_ends=(0.0, 30.0))
+    assert "measure" not in _of_sums(plan, found) and "as a rule too small" in _of_sums(plan, found)
+    assert "too small" in _of_sums(plan, replace(found, residual=(2.0, 1.0, 3.0)))
+    assert _of_sums(plan, replace(found, residual=(-2.0, -3.0, -1.0))) == ""
+    assert _of_sums(plan, replace(found, mean_target=(25.0, 24.0, 26.0))) == ""
+    for other in (None, replace(found, error_bound=7.5)):
+        assert "measure how far they are off on average" in _of_sums(plan, other)
+
+
 def test_a_class_that_is_missed_everywhere_is_not_said_group_by_group_and_groups_are_said_to_add_noise():
     """A page said "do not rely on it for records of female, male", who are all records."""
     low = Share("invalid", 0.1, 0.0, 0.2)

@@ -544,7 +544,7 @@ def _off_on_average(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "Predictions are not shown to be too low or too high on average.",
+    "Predictions are not shown to be too low or too high on average: targets less predictions have the mean [[share]].",
     "Cut errors do not show predictions to be too low or too high on average, where [[bound]]. Whole errors can: measure them with an error bound of [[number]] before predictions are added up.",
 )
 def _level(known: Known, said: dict[str, Any]) -> bool:
@@ -562,6 +562,20 @@ def _not_level(known: Known, said: dict[str, Any]) -> bool:
     exact, noise = known.figure("mean residual"), known.seen["noise"][None, "mean residual"]
     side = exact is not None and agrees(abs(exact), said["v"], said["low"], said["high"], noise)
     return side and (said.get("bound") is None or _cut(known, said))
+
+
+@says(
+    "Before predictions are added up, measure more closely how far they are off on average: as measured, anything between [[high]] too low and [[low]] too high is possible. [[rest]]",
+    "Do not add its predictions up as they are: on average they are [[low]] to [[high]] too low. [[rest]]",
+    "Do not add its predictions up as they are: on average they are [[low]] to [[high]] too high. [[rest]]",
+)
+def _sums_can_be_off(known: Known, said: dict[str, Any]) -> bool:
+    (found,) = (f for f in known.seen["figures"] if f["name"] == "mean residual")
+    low, high = found["low"], found["high"]
+    ends = (abs(low), abs(high)) if low <= 0 <= high else sorted((abs(low), abs(high)))
+    return known.error_bound == known.case.ends[1] - known.case.ends[0] and all(
+        abs(read(said[part]) - end) <= unit_of(said[part]) for part, end in zip(("low", "high"), ends)
+    )
 
 
 @says(

@@ -190,7 +190,12 @@ MEASURED = {  # case: how it is measured, one after another, with one model
     "odd names": [GROUPS, ["--measure", "accuracy"], ["--measure", "log_loss"]],
     "balanced": [[], [*GROUPS, "--measure", "accuracy"]],
     "few": [[]],
-    "numbers with gaps": [GROUPS, [], ["--error-bound", "60"], ["--measure", "residuals"]],
+    "numbers with gaps": [
+        GROUPS,
+        [],
+        ["--error-bound", "60"],
+        ["--error-bound", "60", "--measure", "residuals"],
+    ],
     "wide bounds": [
         [],
         ["--measure", "residuals"],

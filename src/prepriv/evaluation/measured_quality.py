@@ -12,7 +12,7 @@ import numpy as np
 from prepriv._text import printable
 from prepriv.columns import Categorical
 from prepriv.evaluation import intervals
-from prepriv.evaluation.figures import ACCURACY, Measured
+from prepriv.evaluation.figures import ACCURACY, Measured, mean_of_all
 from prepriv.evaluation.groups import Difference, Group
 from prepriv.evaluation.intervals import Figure
 from prepriv.guarantees.printed import measured
@@ -52,6 +52,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             else (f.value, f.low, f.high)
             for f in map(made.figures.get, ("mean absolute error", "mean residual"))
         )
+        residuals = made.figures.get("mean residual")
         own = _error_of_groups(plan.measures)
         return Quality(
             where,
@@ -63,6 +64,8 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             error_ends=ends,
             absolute=absolute,
             residual=residual,
+            residual_in_noise=residuals is None or (residuals.noise or 0.0) > (residuals.sampling or 0.0),
+            mean_target=None if residual is None else _mean_target(made),
             r2=None if r2 is None else r2.value,
             r2_ends=compared,
             beats_mean=shown,
@@ -105,6 +108,20 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         apart=None if fewer else _apart(rows),
         scores_alone=None if fewer else _scores_alone(rows),
     )
+
+
+def _mean_target(made: PrivateEvaluation) -> tuple[float, float, float] | None:
+    """The mean target and the ends of its interval, in its unit; None where it was not released, or is too few rows beside the noise."""
+    target = made.plan.domain.target
+    if target is None or "target" not in made.counts:
+        return None
+    found = mean_of_all(made.plan, made.counts["target"])
+    if found.value is None or found.low is None or found.high is None:
+        return None
+    at, low, high = (
+        target.low + (target.high - target.low) * x for x in (found.value, found.low, found.high)
+    )
+    return at, low, high
 
 
 def _apart(rows: Measured) -> str | None:

@@ -74,8 +74,9 @@ def wide_bounds_in_words(model: Model) -> str:
     )
 
 
-def sums_in_words(plan: Plan) -> str:
-    """Why sums of predictions may be off, where that follows from how a target is learned. Empty of other plans."""
+def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
+    """Why sums of predictions may be off, where that follows from how a target is learned. Empty of other plans. asked: whether it says to
+    measure that, too."""
     if plan.domain.target is None:
         return ""
     if plan.domain.target.log:
@@ -94,6 +95,8 @@ def sums_in_words(plan: Plan) -> str:
             "Training limits the pull of records far from their prediction. So sums of predictions can be off, and those of a skewed target, "
             "such as a count or an amount of money, are as a rule too small."
         )
+    if not asked:
+        return moved
     return (
         "Before predictions are added up, measure how far they are off on average: the measure `residuals`, with an error bound of "
         f"{whole:.6g}, which cuts no error. {moved}"
@@ -126,7 +129,8 @@ def to_do(
     sums: str = "",
 ) -> Iterator[str]:
     """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say; alone:
-    `noise_in_words` or `one_number_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`); sums: `sums_in_words`."""
+    `noise_in_words` or `one_number_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`); sums: `sums_in_words`, which
+    follows what was measured of it."""
     for parameter, why in claim:
         yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
     if alone and not (found is not None and found.beats_the_commonest):
@@ -158,8 +162,9 @@ def to_do(
             "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
             "larger ε. `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what each ε was worth on tables we measured."
         )
-    if sums:
-        yield sums
+    off = "" if found is None else found.of_sums()
+    if sums or off:
+        yield f"{off} {sums}".strip()
     if found is None or not found.known:
         return
     worth_nothing = found.commonest is not None and not found.beats_the_commonest
@@ -277,6 +282,7 @@ def to_do(
         or found.asks_for_more
         or found.often_cut
         or too_good
+        or off
     ):
         yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
         if found.unseen:

@@ -17,6 +17,7 @@ MOST = 5
 """So many classes, or groups, are named."""
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
+SUMS_MATTER = 0.05  # of the mean target: sums that may be off by more are warned of
 RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
 
 
@@ -135,6 +136,10 @@ class Quality:
         Of a model of a number, the mean absolute error of its predictions and the ends of its interval. None: not measured.
     residual : (float, float, float), optional
         Of a model of a number, the mean of target less prediction and the ends of its interval. None: not measured.
+    residual_in_noise : bool
+        Whether noise makes more of that interval than the chance of which rows were drawn.
+    mean_target : (float, float, float), optional
+        The mean target and the ends of its interval, where `residual` was measured, too. None: not measured.
     r2 : float, optional
         R². None: not measured.
     r2_ends : (float, float), optional
@@ -194,6 +199,8 @@ class Quality:
     error_ends: tuple[float, float] | None = None
     absolute: tuple[float, float, float] | None = None
     residual: tuple[float, float, float] | None = None
+    residual_in_noise: bool = True
+    mean_target: tuple[float, float, float] | None = None
     r2: float | None = None
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
@@ -406,10 +413,70 @@ class Quality:
                 "before predictions are added up."
             )
         if low <= 0.0 <= high:
-            return "Predictions are not shown to be too low or too high on average."
+            told, least, most = measured(value, low, high)
+            return f"Predictions are not shown to be too low or too high on average: targets less predictions have the mean {told} ({least} to {most})."
         side, sums = ("below", "small") if low > 0 else ("above", "large")
         off, least, most = measured(abs(value), *sorted((abs(low), abs(high))))
         return f"On average predictions are {off} ({least} to {most}) {side} the targets{self._cut}: sums of predictions are too {sums}."
+
+    @property
+    def sums_hold(self) -> bool:
+        """Whether it is shown that sums of predictions are off by less than 5 %: no error is cut, and the interval of the mean residual has
+        no value that is larger, beside the smallest mean target that what was released, or else the declared bounds, allow."""
+        return (
+            self.residual is not None
+            and self.error_bound is None
+            and self._farthest < SUMS_MATTER * self._least_mean
+        )
+
+    @property
+    def _farthest(self) -> float:
+        """How far predictions can be off on average, by the interval of the mean residual."""
+        return 0.0 if self.residual is None else max(map(abs, self.residual[1:]))
+
+    @property
+    def _least_mean(self) -> float:
+        """The mean target nearest to 0 that its interval allows, or else the bounds."""
+        low, high = self.target_ends or (0.0, 0.0) if self.mean_target is None else self.mean_target[1:]
+        return 0.0 if low <= 0.0 <= high else min(abs(low), abs(high))
+
+    def of_sums(self) -> str:
+        """What the mean residual leaves to do before predictions are added up; nothing where it was not measured, of whole errors, or where `sums_hold`."""
+        if self.residual is None or self.error_bound is not None or self.sums_hold:
+            return ""
+        _, low, high = self.residual
+        part = f"{100 * SUMS_MATTER:.0f} %"
+        if self.mean_target is not None:
+            mean, least, most = measured(*self.mean_target)
+            beside = f"The mean target is {mean} ({least} to {most}), so sums can be off by more than {part}."
+        else:
+            enough, known = self._farthest / SUMS_MATTER, max(map(abs, self.target_ends or (0.0, 0.0)))
+            beside = (
+                f"Sums are off by less than {part} if the mean target is {measured_alone(float(up(enough, 2)))} or more: "
+                f"{self._option('r2')} beside it tells the mean target."
+                if enough <= known
+                else f"Whatever the mean target is, sums can be off by more than {part}."
+            )
+        if low <= 0.0 <= high:
+            _, above, below = measured(*self.residual)
+            return (
+                f"Before predictions are added up, measure more closely how far they are off on average: as measured, anything between {below} too low and {above.lstrip('-')} too high "
+                f"is possible. {beside} {self._closer}."
+            )
+        _, less, more = measured(abs(self.residual[0]), *sorted((abs(low), abs(high))))
+        side = "low" if low > 0 else "high"
+        return f"Do not add its predictions up as they are: on average they are {less} to {more} too {side}. {beside}"
+
+    @property
+    def _closer(self) -> str:
+        """What makes the interval of the mean residual narrower: the end of a sentence."""
+        if not self.residual_in_noise:
+            return f"{self._more_rows[0].upper()}{self._more_rows[1:]} would tell more, and a larger ε alone may not be enough"
+        named = [self._more_rows, "a larger ε", *self._fewer_measures("residuals")]
+        if self.by is not None:
+            named.append(f"no `--by` (`{self._python('by')}=` in Python)")
+        told = _either(named)
+        return f"{told[0].upper()}{told[1:]} would tell more"
 
     @property
     def _cut(self) -> str:
@@ -683,6 +750,7 @@ class Quality:
             "error_of_the_mean": self.mean_error,
             **({} if self.absolute is None else {"mean_absolute_error": list(self.absolute)}),
             **({} if self.residual is None else {"mean_residual": list(self.residual)}),
+            **({} if self.mean_target is None else {"mean_target": list(self.mean_target)}),
             **({"group_errors": [dict(vars(one)) for one in self.group_errors]} if self.group_errors else {}),
         } | (
             self._rare_to_json()

@@ -25,6 +25,7 @@ from prepriv.tables.written import DATES, span_of
 
 if TYPE_CHECKING:
     from prepriv.guarantees.several_rows import RowsOfOne
+    from prepriv.plans.plan import Plan
     from prepriv.release.report import Report  # which imports this
 
 _NAMED = 10  # classes, or columns where they are many, that are named
@@ -121,7 +122,7 @@ class ReportSummary:
                     weak=plan.private and plan.signal < NOISE_ALONE,
                     alone=alone,
                     claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),
-                    sums="" if found is not None and found.residual is not None else sums_in_words(plan),
+                    sums=_of_sums(plan, found),
                 )
             ),
             _promised(report, several),
@@ -153,6 +154,15 @@ class ReportSummary:
             return told
         each = [{"rows": s.rows, "right": s.right, "epsilon": plain(s.epsilon)} for s in self.several]
         return told | {"several_rows": each}
+
+
+def _of_sums(plan: Plan, found: Quality | None) -> str:
+    """Why sums of predictions may be off, unless it was measured that they are not; and how to measure that, where no whole errors were."""
+    if found is not None and (
+        found.sums_hold or (found.of_sums() and found.residual and found.residual[2] < 0)
+    ):
+        return ""  # or that they are too large, which nothing in the training makes likely
+    return sums_in_words(plan, asked=found is None or not found.of_sums())
 
 
 def _quality(report: Report) -> Quality | None:

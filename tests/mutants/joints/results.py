@@ -22,6 +22,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (TARGETS, "-k", "skewed_target"),
     ),
     Mutant(
+        "the warning about sums ends where noise hides how far they are off",
+        "what was not shown to be wrong is taken for right",
+        "release/quality.py",
+        "            and self._farthest < SUMS_MATTER * self._least_mean\n",
+        "            and (self.residual[1] <= 0.0 <= self.residual[2] or self._farthest < SUMS_MATTER * self._least_mean)\n",
+        ("tests/release/test_summary.py", "-k", "ends_the_warning"),
+    ),
+    Mutant(
         "an interval of a mean residual that knows no error but those of its rows",
         MIDDLES,
         "evaluation/intervals.py",
