@@ -622,7 +622,16 @@ def test_a_named_file_is_judged_as_in_a_folder(measured, tmp_path, capsys):
     assert run(["ledger", "verify", *every]) == 8
     (given / "L.db-wal").write_bytes(b"")  # as SQLite leaves it
     capsys.readouterr()
-    assert run(["ledger", "verify", *map(str, (given / "L.db", given / "L.db-wal", given / "m"))]) == 0
+    assert (
+        run(
+            [
+                "ledger",
+                "verify",
+                *map(str, (given / "L.db", given / "L.db-wal", given / "m", given / "page.html")),
+            ]
+        )
+        == 0
+    )
     assert "L.db-wal" not in capsys.readouterr().out
     (given / "e.db").write_bytes(b"")
     for damaged in (given / "head.dat", given / "e.db"):
@@ -848,6 +857,38 @@ def test_a_verify_of_files_asks_what_the_report_of_a_model_asks(measured, tmp_pa
     for line in (whole, ["ledger", "verify", ledger, model, page]):
         assert run(line) == 8
         assert "why the page shows no score: row 1 paid for one" in capsys.readouterr().out
+
+
+def test_a_score_whose_page_is_not_given_is_asked_for(measured, capsys):
+    """A bad score was hidden by deleting its page, and both commands ended with exit code 0."""
+    ledger, model, page = (str(measured / name) for name in ("L.db", "m", "page.html"))
+    row = "where the page with the score is: row 1 paid for one (evaluate: accuracy, confusion"
+    for line in (["report", model, "--ledger", ledger], ["ledger", "verify", ledger, model]):
+        assert run(line) == 8 and row in capsys.readouterr().out
+    assert run(["ledger", "verify", ledger, model, page]) == 0 and "score is" not in capsys.readouterr().out
+
+
+def test_an_audit_whose_page_is_not_given_is_asked_for(tmp_path, capsys):
+    """Its hash is in the ledger, and a page without it was verified."""
+    Ledger.create(ledger := str(tmp_path / "L.db"), "people", epsilon=4, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, ledger=ledger, audit=1000, threads=1)
+    clf.fit(ROWS, LABELS).model_.save(tmp_path / "m", ledger=ledger)
+    assert "canaries " in Ledger.open(ledger).entries()[1].note
+    clf.report_.save(tmp_path / "page.html")
+    model, without = str(tmp_path / "m"), str(tmp_path / "without.html")
+    assert run(["report", model, "--html", without]) == 0
+    for page, code in ((None, 8), (without, 8), (str(tmp_path / "page.html"), 0)):
+        given = ["--verify", page] if page else []
+        for line in (
+            ["report", model, *given, "--ledger", ledger],
+            ["ledger", "verify", ledger, model, *given[1:]],
+        ):
+            capsys.readouterr()
+            assert run(line) == code
+            assert ("what the audit of the run found: the release of row 1" in capsys.readouterr().out) is (
+                code == 8
+            )
 
 
 def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):

@@ -16,7 +16,7 @@ from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_sc
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
-from prepriv.evaluation.found_hashes import found_hashes, found_in
+from prepriv.evaluation.found_hashes import CANARIES, SCORE, found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
@@ -35,6 +35,7 @@ _COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
 )
+_GIVE = ", and give it to `prepriv report MODEL --verify`, or to `prepriv ledger verify`"
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
@@ -340,18 +341,32 @@ def to_ask(
         asked.append(
             f"whether the page shows all that row {row.sequence} paid to measure: its plan is not the one that the page and the model state"
         )
+    return [*_not_shown(entries, row, model, page, place if others else ""), *asked]
+
+
+def _not_shown(
+    entries: Sequence[Entry], row: Entry, model: Model, page: Report | None, place: str
+) -> list[str]:
+    """What to ask of what the charge of a model paid for beside it, a score or an audit, and the page that was given does not show, or no page that was given. place: of the ledger, where several are given."""
+    booked = found_in(" ".join(one.note for one in entries if one.plan_uid == row.plan_uid))
+    which = f"row {row.sequence}{f' of {place}' if place else ''}"
     # by the hash: the note of a charge is cut where it is long. A choice among candidates is charged as a whole, too
-    if (
-        page is None
-        or page.measured is not None
-        or model.choice is not None
-        or row.plan_hash == model.declared.hash
-    ):
-        return asked
-    charged = _MEASURED.search(row.note)
-    what = f"one ({charged[1]})" if charged is not None else f"more than this model{_noted(row)}"
-    said = f"why the page shows no score: row {row.sequence} paid for {what}. Ask for the page with it"
-    return [said, *asked]
+    more = SCORE in booked or (model.choice is None and row.plan_hash != model.declared.hash)
+    found = list[str]()
+    if more and (page is None or page.measured is None):
+        charged = _MEASURED.search(row.note)
+        beyond = "one" if SCORE in booked else "more than this model"
+        what = f"one ({charged[1]})" if charged is not None else f"{beyond}{_noted(row)}"
+        found.append(
+            f"where the page with the score is: {which} paid for {what}, and no verified page that was given shows it. Ask for that page{_GIVE}"
+            if page is None
+            else f"why the page shows no score: {which} paid for {what}. Ask for the page with it"
+        )
+    if CANARIES in booked and (page is None or page.audited is None):
+        found.append(
+            f"what the audit of the run found: the release of {which} holds the hash of it, and no verified page that was given shows how many canaries were guessed. Ask for that page{_GIVE}"
+        )
+    return found
 
 
 def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> list[str]:

@@ -85,6 +85,22 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "lies_beside_another"),
     ),
     Mutant(
+        "a score whose page is not given is not asked for",
+        "an officer's: a bad score that was hidden by deleting its page",
+        "commands/charged.py",
+        "    if more and (page is None or page.measured is None):\n",
+        "    if more and page is not None and page.measured is None:\n",
+        (FILES, "-k", "page_is_not_given"),
+    ),
+    Mutant(
+        "an audit that its page leaves out is not asked for",
+        "our own: a bad audit that was left out of its page",
+        "commands/charged.py",
+        "    if CANARIES in booked and (page is None or page.audited is None):\n",
+        "    if False:\n",
+        (FILES, "-k", "page_is_not_given"),
+    ),
+    Mutant(
         "a page whose words nothing compared is ok",
         CLASS,
         "commands/judged.py",
