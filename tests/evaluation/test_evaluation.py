@@ -360,3 +360,15 @@ def test_a_loaded_model_is_measured_as_its_estimator_is(tmp_path):
     assert made.plan.delta == CLF.delta and [*made.figures] == ["accuracy"]
     assert made.plan.hash == CLF.evaluate(X, Y, epsilon=2.0, measures="accuracy").plan.hash
     assert len(Ledger.open(tmp_path / "L.db").entries()) == 1
+
+
+def test_the_calibration_gap_is_beside_the_middles_of_bins_and_not_beside_the_scores():
+    """Probabilities that are right: the gap is -0.011 where most of them lie in the lower halves of wide bins. docs/evaluate.md says so."""
+    rng = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(1 - 0.5 * rng.normal(size=100_000)))
+    hit = (rng.random(len(p)) < p).astype(int)
+    domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
+    plan = plan_evaluation(domain, n=len(p), epsilon=1e4, measures="scores")
+    cells = 2 * np.searchsorted(plan.edges, p, side="right") + hit
+    made = PrivateEvaluation(plan, release(plan, {"scores": cells}, ExactSession()), False)
+    assert abs((hit - p).mean()) < 0.003 and -0.014 < made["calibration gap"].value < -0.008
