@@ -320,6 +320,8 @@ def verify(
             beyond += [f"{name}: {line}" for name in rows for line in _after_receipts(all_rows[name])]
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
         perhaps += _hardly_limited({name: books[name] for name in rows})
+        more_inside = _beside_its_rows([*sound])
+        perhaps += more_inside.values()
         if not perhaps and len(rows) > 1:
             perhaps += _of_same_columns({name: books[name] for name in rows}, files)
         others, together = _beside_files(books, [*rows], all_given if len(sound) == len(found) else None)
@@ -344,7 +346,8 @@ def verify(
         if not as_json:
             for name in (name for name in found if not found[name]):
                 said = f"{_copy(books, name, copied[name])}, " if name in copied else ""
-                say(f"{name}: ok, {said}rows {len(all_rows[name])}, head {_head(*books[name])}")
+                word = "ASK, see below" if name in more_inside else "ok"
+                say(f"{name}: {word}, {said}rows {len(all_rows[name])}, head {_head(*books[name])}")
             for line in beyond:
                 say(line)
             for name, one in files.items():
@@ -447,6 +450,12 @@ def _hardly_limited(books: Mapping[str, Book]) -> list[str]:
     from prepriv.commands.several import hardly_limited
 
     return hardly_limited(books)
+
+
+def _beside_its_rows(places: Sequence[str]) -> dict[str, str]:
+    from prepriv.commands.several import beside_its_rows
+
+    return beside_its_rows(places)
 
 
 def _copies(books: Mapping[str, Book]) -> dict[str, str]:

@@ -41,7 +41,7 @@ from prepriv.commands.outputs import check_standard_output, writable_file, write
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.receipts import are_answers, asked_of_rows, files_of, header_of
 from prepriv.commands.saved_scores import read_score
-from prepriv.commands.several import booked_together, copies, copy_in_words, hardly_limited
+from prepriv.commands.several import beside_its_rows, booked_together, copies, copy_in_words, hardly_limited
 from prepriv.commands.verify import SAID, both_accounts, data_in, differences, of_another_version
 from prepriv.ledger import Entry, Ledger, LedgerError
 from prepriv.plans.decision import decision
@@ -385,6 +385,7 @@ def _check_charge(
         all_rows = [rows for _, rows in of_each.values()]
         further = [
             *hardly_limited(of_each),
+            *beside_its_rows([*books]).values(),
             *(line for one in scores for line in _asked_of_score(one, released, all_rows)),
             *scores_not_charged(file, released, all_rows),
             *paid_beside,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from prepriv.commands.charged import caps_together, runs_in_words
 from prepriv.guarantees.in_words import guesses_in_words, hardly_limits
 from prepriv.ledger import Entry, Header
+from prepriv.ledger.beyond_rows import beyond_rows
 from prepriv.ledger.currency import Quanta, amount_in_words, short_amount
 from prepriv.ledger.hash_chain import whose
 
@@ -92,6 +93,16 @@ def hardly_limited(books: Mapping[str, Book]) -> list[str]:
             "Then ask the curator why the caps are so high"
         )
     return found
+
+
+def beside_its_rows(places: Collection[str]) -> dict[str, str]:
+    """What to ask of each ledger file that holds more than its rows: nothing here reads or covers it, and it can be private records."""
+    return {
+        place: f"what else {place} holds: {', and '.join(found)}. No row is there and no hash covers it, so it can be anything, such as private records. Do not pass the file on "
+        "before the curator answers: `strings FILE` shows texts, and `sqlite3 FILE VACUUM` takes them out and leaves the rows"
+        for place in places
+        if (found := beyond_rows(place))
+    }
 
 
 def of_same_columns(books: Mapping[str, Book], judged: Mapping[str, Judged]) -> list[str]:
