@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import secrets
 import sqlite3
 
@@ -45,7 +46,8 @@ def test_records_beside_the_rows_of_a_ledger_are_asked_about(ledger, hide, capsy
     assert run(["ledger", "verify", place]) == 8
     said = capsys.readouterr().out
     assert f"{place}: ASK, see below" in said and f"ASK BEFORE YOU SIGN: what else {place} holds" in said
-    assert ("bytes of no row in pages " in said) is (hide is _in_a_dropped_table)
+    if hide is _in_a_dropped_table:
+        assert len(re.findall(r"\d+", said.split("bytes of no row in pages ")[1].split(" such")[0])) > 3
     db = sqlite3.connect(place, isolation_level=None)
     db.execute("VACUUM")  # as the line says
     db.close()

@@ -10,7 +10,7 @@ import struct
 from pathlib import Path
 
 from prepriv.ledger.places import locate
-from prepriv.ledger.store import File, side_files
+from prepriv.ledger.store import File, foreign_side_files, side_files
 
 _WINDOW = 8  # bytes that are looked for among the rows
 # Such windows of a page that stand in no row. Moving rows between pages leaves some: up to 81, and 5 that are text, in a ledger that grew to 2,900 rows
@@ -26,7 +26,7 @@ def beyond_rows(place: str) -> list[str]:
     if not isinstance(store, File):
         return []
     log = side_files(store.path)[0]
-    if log.is_file() and log.stat().st_size:
+    if log.is_file() and log.stat().st_size and log not in foreign_side_files(store.path):
         return ["a run uses it, so this was not looked at. Look again later"]
     content = Path(store.path).read_bytes()
     size = struct.unpack(">H", content[16:18])[0]
