@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import prepriv
 from prepriv.cli import run
@@ -134,3 +135,44 @@ def test_what_an_officer_keeps_of_standard_output_holds_the_finding(tmp_path, ca
     db.close()
     assert run(["report", str(folders[1] / "model"), "--ledger", str(ledger)]) == 5
     assert "WRONG: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "cap", [{"epsilon": 2, "delta": 1e-4}, {"unit": "zcdp", "rho": 1}, {"unit": "gdp", "mu": 2}]
+)
+def test_answers_that_state_another_charge_than_their_ledger_are_wrong(tmp_path, cap, capsys):
+    """An officer's: answers that stated ε 0.03 where 0.3 was charged were released again and were ok."""
+    ledger, file = tmp_path / "L.db", tmp_path / "answers.json"
+    Ledger.create(ledger, "people", **cap)
+    rows = pd.DataFrame({"dose": np.linspace(0, 1, 500)})
+    columns = {"dose": prepriv.Numeric(0, 1)}
+    answers = prepriv.ask(rows, columns, ["mean(dose)"], epsilon=0.3, n=500, ledger=ledger)
+    assert "95 % interval" in answers.to_json()["interval"]
+    line = ["ledger", "verify", str(ledger), str(file)]
+    edits = {
+        "nothing": {},
+        "less": {"guarantee": {"epsilon": 0.03, "mu": 0.008}},
+        "nothing at all": {"guarantee": {"epsilon": None, "mu": None}},
+        "neighbours": {"guarantee": {"adjacency": "add-or-remove-one"}},
+        "plan": {"plan_hash": "0" * 64},
+        "data set": {"ledger": {"dataset": "nobody"}},
+        "cap": {"ledger": {"cap": "epsilon 0.3"}},
+        "total": {"ledger": {"total": "epsilon 0.1"}},
+        **({"delta": {"guarantee": {"delta": 1e-9}}} if "delta" in cap else {}),
+    }
+    for at, (name, edit) in enumerate(edits.items()):
+        told = answers.to_json()
+        for key, new in edit.items():
+            told[key] = told[key] | new if isinstance(new, dict) else new
+        file.write_text(json.dumps(told))
+        if at:
+            without_last(ledger, 1)
+        Ledger.open(ledger).released(
+            told["ledger"]["plan_uid"], hashlib.sha256(file.read_bytes()).hexdigest()
+        )
+        assert run(line) == (5 if edit else 0), name
+        said = capsys.readouterr().out
+        assert (
+            f"answers.json: WRONG: it states {'less' if 'nothing' in name or name == 'less' else f'another {name}'}"
+            in said
+        ) is bool(edit)

@@ -25,12 +25,14 @@ from prepriv.commands.receipts import (
     Receipt,
     asked_of_rows,
     charges_in_words,
+    data_in_json,
     missing_receipts,
     not_compared_in,
     runs_named,
     sha256_of,
     unanswered,
 )
+from prepriv.commands.saved_answers import states_otherwise
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import DIGITS, model_of, not_covered, whose_score
 from prepriv.commands.verify import SAID, differences, of_another_version
@@ -86,6 +88,7 @@ def judge(
         undecided, asked = unanswered(one, rows)
         judged[name].undecided += [undecided] if undecided else []
         judged[name].asked += [asked] if asked else []
+        judged[name].wrong += _of_its_charge(Path(name), [*ledgers]) if one.kind == "other" else []
     for name, one in given.items():
         if (
             one.kind == "model" and name not in sound
@@ -329,6 +332,13 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -
     same = [SAID[name] for name in booked_findings(holding(places, model)[0], model, made)[0]]
     found.remarks += [f"stated by the page alone: {line}" for line in unchecked if line not in same]
     return made
+
+
+def _of_its_charge(file: Path, places: Sequence[str]) -> list[str]:
+    """What answers, a description or a sketch in JSON state otherwise than the ledger that paid for them."""
+    data = data_in_json(file)
+    books = [Ledger.open(place) for place in places]
+    return [line for book in books for line in states_otherwise(data, book.header, book.entries())]
 
 
 def _used_drafts(file: Path, places: Sequence[str]) -> list[str]:

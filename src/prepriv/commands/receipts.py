@@ -357,6 +357,17 @@ def are_answers(file: Path) -> bool:
     return isinstance(data, Mapping) and {"answers", "plan_hash", "releases"} <= data.keys()
 
 
+def data_in_json(file: Path) -> Mapping[str, Any]:
+    """What a JSON file holds by name; nothing of any other file."""
+    if file.suffix.lower() != ".json":
+        return {}
+    try:
+        data = _data(file)
+    except Stop:
+        return {}
+    return data if isinstance(data, Mapping) else {}
+
+
 def _begins(file: Path, titles: Sequence[bytes]) -> bool:
     """Whether it is a page with one of these titles."""
     if file.suffix.lower() not in _PAGES or not file.is_file():

@@ -53,7 +53,11 @@ def read_score(file: Path, model: Model, paid: Entry) -> SavedScore:
         stated = _STATED_ROWS.search(text)
         rows = int(stated[1].replace(",", "")) if stated else _declared(data)
         made_by = data.get("version") if isinstance(data, Mapping) else None
-        why = f"version {made_by} made it" if made_by else "an earlier version wrote it without them"
+        why = (
+            f"version {made_by} made it"
+            if made_by
+            else "it holds none that can be read: an earlier version wrote scores without them, or they were cut out"
+        )
         said = _NO_ROWS if rows is None else whose_rows_in_words(rows, model)
         return SavedScore(undecided=[_BEFORE.format(why=why)], rows=said)
     try:

@@ -109,6 +109,7 @@ class Answers(Mapping[str, Answer]):
             ],
             "bounds": cut_columns(self.plan.numbers),
             "notes": self.plan.notes,
+            "interval": _INTERVAL,
             "answers": {question: _plain(found) for question, found in self.found.items()},
         }
         return out | ({"ledger": dict(self.receipt)} if self.receipt is not None else {})
@@ -118,6 +119,10 @@ class Answers(Mapping[str, Answer]):
         return json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n"
 
 
+_INTERVAL = (
+    "low and high are the ends of a 95 % interval around value. It covers the noise alone, and not how far these records stand for others. "
+    "null: the noise leaves nothing to say"
+)
 _CALL = "ask(table, domain, ['mean(age)'], epsilon=1.0)"
 
 

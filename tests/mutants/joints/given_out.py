@@ -109,6 +109,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/ledger/test_beyond_rows.py", "-k", "asked_about"),
     ),
     Mutant(
+        "answers may state less than was paid for them",
+        "an officer's: epsilon 0.03 where 0.3 was charged, released again",
+        "commands/saved_answers.py",
+        "    if _states_less(claim, header, row):\n",
+        "    if False:\n",
+        ("tests/commands/test_kept_heads.py", "-k", "state_another_charge"),
+    ),
+    Mutant(
         "a score whose page is not given is not asked for",
         "an officer's: a bad score that was hidden by deleting its page",
         "commands/charged.py",

@@ -1,0 +1,70 @@
+"""What answers, a description or a sketch say about their own charge, beside the ledger. Its hash covers the bytes of a file, and a file that was edited can be released again. docs/learn/auditing.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from prepriv._rounding import UP
+from prepriv.ledger import Entry, Header
+from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
+
+_ANSWERED = re.compile(r"(?:^|, |`: )(?:questions|description|sketch)\b")  # a person's note stands in front
+_SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
+
+
+def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Entry]) -> list[str]:
+    """Where a file of answers states another charge than its ledger booked, one line each; nothing where its receipt is not in this ledger."""
+    told = data.get("ledger")
+    told = told if isinstance(told, Mapping) else {}
+    key = tuple(told.get(name) for name in ("plan_uid", "sequence", "head"))
+    row = next((one for one in rows if (one.plan_uid, one.sequence, one.head) == key), None)
+    if row is None or not _ANSWERED.search(row.note.split(" | ")[0]):
+        return []
+    claim = data.get("guarantee")
+    claim = claim if isinstance(claim, Mapping) else {}
+    stated = {
+        "plan": (data.get("plan_hash"), row.plan_hash),
+        "neighbours": (claim.get("adjacency"), header.adjacency),
+        "data set": (told.get("dataset"), header.dataset_id),
+        "cap": (told.get("cap"), cap_in_amounts(header.unit, header.cap, header.periods)),
+    }
+    if not header.periods:
+        stated["total"] = told.get("total"), amount_in_words(header.unit, row.spent)
+    if header.unit == "basic":
+        stated["delta"] = claim.get("delta"), _delta(claim.get("delta"), row, header)
+    found = [
+        f"it states another {name} ({said}) than row {row.sequence} of its ledger ({true})"
+        for name, (said, true) in stated.items()
+        if said != true
+    ]
+    if _states_less(claim, header, row):
+        found.append(
+            f"it states less than row {row.sequence} paid for it ({short_amount(header.unit, row.cost)})"
+        )
+    return found
+
+
+def _delta(stated: Any, row: Entry, header: Header) -> Any:
+    """What is stated, where it is the δ that was charged, as a ledger counts it."""
+    with_it = _quanta({"epsilon": 1.0, "delta": stated, "mu": None}, header)
+    same = with_it is not None and abs(with_it.delta - row.cost.delta) <= _SLACK.delta
+    return stated if same else float(row.cost.delta) / 10**18
+
+
+def _states_less(claim: Mapping[str, Any], header: Header, row: Entry) -> bool:
+    """Whether a claim, with private drafts or without, is below what was charged for the answers alone."""
+    cost = _quanta(claim, header)
+    return cost is None or not row.cost.fits(cost + _SLACK)
+
+
+def _quanta(claim: Mapping[str, Any], header: Header) -> Quanta | None:
+    """What a claim costs in the currency of a ledger; None of one that states no such amount."""
+    stated = {name: claim.get(name) for name in ("epsilon", "delta", "mu")}
+    amounts = {name: value if type(value) in (int, float) else None for name, value in stated.items()}
+    mu = amounts["mu"]
+    try:
+        return cost_in_quanta(header.unit, **amounts, rho=None if mu is None else mu * mu / 2 * UP)
+    except ValueError:
+        return None
