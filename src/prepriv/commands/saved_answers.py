@@ -15,7 +15,7 @@ _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 
 
 def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Entry]) -> list[str]:
-    """Where a file of answers states another charge than its ledger booked, one line each; nothing where its receipt is not in this ledger."""
+    """Where a file of answers states a charge that is not the one that its ledger booked, one line each; nothing where its receipt is not in this ledger."""
     told = data.get("ledger")
     told = told if isinstance(told, Mapping) else {}
     key = tuple(told.get(name) for name in ("plan_uid", "sequence", "head"))
@@ -35,7 +35,7 @@ def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Ent
     if header.unit == "basic":
         stated["delta"] = claim.get("delta"), _delta(claim.get("delta"), row, header)
     found = [
-        f"it states another {name} ({said}) than row {row.sequence} of its ledger ({true})"
+        f"the {name} that it states ({said}) is not that of row {row.sequence} of its ledger ({true})"
         for name, (said, true) in stated.items()
         if said != true
     ]
