@@ -521,6 +521,10 @@ def test_a_group_in_which_the_model_only_guesses_is_named_and_beside_it_its_own_
     assert ("no", "hs") in found.missed_in_groups and ("yes", "college") in found.missed_in_groups
     said = " ".join(to_do(found, weighed=True, weak=False))
     assert 'Do not use it for records of "hs" (`school`) before' in said
+    alike = measured({"confusion": [hs, hs, none, none]}, ("confusion",), by="school", domain=domain).quality
+    everywhere = " ".join(to_do(alike, weighed=True, weak=False))
+    assert "In no group of `school` that could be measured is it shown to do better" in everywhere
+    assert "Do not use it for records" not in everywhere
     assert 'rely on it for records of "college" (`school`): it misses most there that are truly "yes"' in said
     assert 'rely on it for records of "hs" (`school`): it misses most there that are truly "no"' in said
     fails = " ".join(found.fails())

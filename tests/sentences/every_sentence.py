@@ -348,6 +348,16 @@ def _guessed_everywhere(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
+    "In no group of `g` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+)
+def _not_for_decisions(known: Known, said: dict[str, Any]) -> bool:
+    measured = {
+        g for (g, name), noise in known.seen["noise"].items() if name == "balanced accuracy" and g and noise
+    }
+    return set(known.seen["guessed"]) == measured  # noise of a figure that is refused is not there
+
+
+@says(
     "Do not use it for records of [[names]] (`g`) before a measurement shows that it does better than guessing there."
 )
 def _not_for_them(known: Known, said: dict[str, Any]) -> bool:

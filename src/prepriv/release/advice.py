@@ -237,8 +237,12 @@ def to_do(
     if rest := found.rarely_found[MOST:]:
         yield f"Nor to find {first_of([share.name for share in rest])}."
     if guessed := found.guessed_in_groups:
-        yield f"Do not use it for records of {first_of([share.name for share in guessed])} (`{found.by}`) before a measurement shows that it does better than guessing there."
         others = [s for s in found.group_balanced if s.value is not None and s not in guessed]
+        yield (
+            f"Do not use it for records of {first_of([share.name for share in guessed])} (`{found.by}`) before a measurement shows that it does better than guessing there."
+            if others
+            else f"In no group of `{found.by}` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+        )
         if others and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in others):
             yield "That the other groups are shown to do better can be chance: a difference between groups is shown only where its own line says so."
     everywhere = {share.name for share in found.rarely_found}
