@@ -81,6 +81,9 @@ def verified(folder: Path, capsys, code: int) -> str:
 
 def test_every_word_of_a_score_is_what_its_numbers_give(package, capsys):
     said = verified(package, capsys, 8)
+    assert re.search(
+        r"sees this score can only guess .* right at most [0-9.]+ times", (package / "e.html").read_text()
+    )
     for name in ("e.html", "e.json"):
         line = re.search(rf"{package / name}: (.*)", said)[1]
         assert line.startswith("ASK, see below") and "every word is what its own numbers" in line

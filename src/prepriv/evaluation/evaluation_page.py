@@ -12,6 +12,7 @@ from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
+from prepriv.guarantees.in_words import promise
 from prepriv.release.advice import to_do
 from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
 from prepriv.release.report import as_text
@@ -126,13 +127,24 @@ def page_of(of: PrivateEvaluation) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>prepriv evaluation</title><style>\n{page_style()}</style></head>"
-        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{_whose(of)}{fragment(of)}{_data(of)}</main></body></html>\n"
+        f"<body><main><h1>How good the model is</h1>{quality_in_html(of)}{_promise(of)}{_whose(of)}{fragment(of)}{_data(of)}</main></body></html>\n"
     )
 
 
 def _data(of: PrivateEvaluation) -> str:
     """All of it as data, from which the page is made again, word for word."""
     return f'<details><summary>Everything, as data</summary><pre id="data">{marked(as_text(of.data()))}</pre></details>'
+
+
+def _promise(of: PrivateEvaluation) -> str:
+    """What the claim of the score means, in guesses; nothing where nothing is claimed."""
+    made = of.guarantee_
+    if made is None:
+        return ""
+    seen = "this score and the draft of its schema" if of.plan.domain.drafts else "this score"
+    return (
+        f"<p>{coded(promise(made, seen))} The model and other releases about the same people add to it.</p>"
+    )
 
 
 def _whose(of: PrivateEvaluation) -> str:
