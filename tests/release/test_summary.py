@@ -680,6 +680,26 @@ def test_a_group_that_is_not_shown_to_differ_is_not_named_alone():
     assert "can be chance" not in " ".join(to_do(far, weighed=False, weak=False))
 
 
+def test_a_group_whose_balanced_accuracy_was_refused_is_not_counted_among_those_that_are_served():
+    """The model answered "dead" for all of "80+", too few of whom lived to measure that, and "the other groups are shown to do better" took it in."""
+    guess, known, refused = Share("60-69", 0.51, 0.41, 0.61), Share("70-79", 0.64, 0.56, 0.72), Share("80+")
+    other = Share("other")
+    found = Quality(
+        "", Share("right", 0.8, 0.7, 0.9), by="band", group_balanced=(guess, known, refused, other)
+    )
+    said = " ".join(to_do(found, weighed=False, weak=False))
+    assert 'That "70-79" is shown to do better can be chance' in said and '"other"' not in said
+    unmeasured = (
+        'Whether it does better than guessing for records of "80+" (`band`) could not be measured: do not'
+    )
+    assert unmeasured in said
+    for left in ((known, refused), (guess, refused), (refused,)):  # whatever is known of other groups
+        assert unmeasured in " ".join(to_do(replace(found, group_balanced=left), weighed=False, weak=False))
+    more = replace(found, group_balanced=(guess, known, replace(known, name="50-59")))
+    said = " ".join(to_do(more, weighed=False, weak=False))
+    assert 'That "70-79", "50-59" are shown' in said and "could not be measured" not in said
+
+
 def test_every_class_and_group_of_many_is_named_or_counted():
     """Lists were cut to five without a word: a reader took the five groups without a number for all of them, and there were 30."""
     names = [f"s{k:02}" for k in range(32)]

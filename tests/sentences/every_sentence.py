@@ -364,6 +364,26 @@ def _not_for_them(known: Known, said: dict[str, Any]) -> bool:
     return _listed(said["names"]) == known.seen["guessed"]
 
 
+@says(
+    *(
+        f"That [[names]] {verb} shown to do better can be chance: a difference between groups is shown only where its own line says so."
+        for verb in ("is", "are")
+    )
+)
+def _shown_to_do_better(known: Known, said: dict[str, Any]) -> bool:
+    measured = {
+        g for (g, name), noise in known.seen["noise"].items() if name == "balanced accuracy" and g and noise
+    }
+    return set(_listed(said["names"])) == measured - set(known.seen["guessed"])
+
+
+@says(
+    "Whether it does better than guessing for records of [[names]] (`g`) could not be measured: do not assume that it serves them, whatever else their lines say."
+)
+def _not_known_to_be_served(known: Known, said: dict[str, Any]) -> bool:
+    return all(known.seen["noise"][g, "balanced accuracy"] == 0.0 for g in _listed(said["names"]))
+
+
 @says("Too few records beside the noise to say how often it is right for [[names]] (`g`).")
 def _unknown_group(known: Known, said: dict[str, Any]) -> bool:
     return all(_too_few(known, "accuracy", group) for group in _listed(said["names"]))
@@ -838,7 +858,6 @@ ABOUT_NO_ROW = (
     "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small.",
     "Before predictions are added up, measure how far they are off on average [[any]]",
     "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more.",
-    "That the other groups are shown to do better can be chance: a difference between groups is shown only where its own line says so.",
     "Training limits the pull of records far from their prediction.[[any]]",
     "WARNING: the holdout: [[any]]",  # tests/commands/test_said_before_the_charge.py
     "What all records say need not lie between what the groups say: [[any]]",

@@ -236,15 +236,7 @@ def to_do(
         yield f"Do not rely on the model to find {in_quotes(share)}: {seen}."
     if rest := found.rarely_found[MOST:]:
         yield f"Nor to find {first_of([share.name for share in rest])}."
-    if guessed := found.guessed_in_groups:
-        others = [s for s in found.group_balanced if s.value is not None and s not in guessed]
-        yield (
-            f"Do not use it for records of {first_of([share.name for share in guessed])} (`{found.by}`) before a measurement shows that it does better than guessing there."
-            if others
-            else f"In no group of `{found.by}` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
-        )
-        if others and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in others):
-            yield "That the other groups are shown to do better can be chance: a difference between groups is shown only where its own line says so."
+    yield from _by_balanced(found)
     everywhere = {share.name for share in found.rarely_found}
     missed = [
         (
@@ -308,6 +300,28 @@ def _too_good(found: Quality) -> bool:
         and found.right.floor >= _NEARLY_ALL
         and not often
     )
+
+
+def _by_balanced(found: Quality) -> Iterator[str]:
+    """For which groups it is not to be used, as it is not shown, or not known, to do better than guessing there."""
+    guessed = found.guessed_in_groups
+    if guessed:
+        better = [s for s in found.group_balanced if s.value is not None and s not in guessed]
+        yield (
+            f"Do not use it for records of {first_of([share.name for share in guessed])} (`{found.by}`) before a measurement shows that it does better than guessing there."
+            if better
+            else f"In no group of `{found.by}` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+        )
+        if better and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in better):
+            yield (
+                f"That {first_of([share.name for share in better])} {'is' if len(better) == 1 else 'are'} shown to do better can be chance: a difference between groups is "
+                "shown only where its own line says so."
+            )
+    if unmeasured := found.unmeasured_groups:
+        yield (
+            f"Whether it does better than guessing for records of {first_of(unmeasured)} (`{found.by}`) could not be measured: do not assume that it serves them, "
+            "whatever else their lines say."
+        )
 
 
 def _by_class(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:

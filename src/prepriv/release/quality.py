@@ -265,6 +265,13 @@ class Quality:
         )
 
     @property
+    def unmeasured_groups(self) -> tuple[str, ...]:
+        """The declared groups with too few records of a class, beside the noise, for balanced accuracy: one may answer the same for all records."""
+        return tuple(
+            s.name for s in self.group_balanced if s.value is None and s.name not in (OTHER, MISSING)
+        )
+
+    @property
     def unknown(self) -> tuple[str, ...]:
         """Classes whose records were too few beside the noise to say how often they are recognised."""
         return tuple(s.name for s in self.recalls if s.value is None)
