@@ -581,9 +581,43 @@ def test_whether_sums_of_predictions_can_be_too_small_is_said():
     assert "1.00 (0.66 to 1.38) below the targets, where errors above 7.5" in found._on_average(
         1.0, 0.66, 1.38
     )
-    assert "too small" in found._on_average(1.0, 0.66, 1.38) and "not shown" in found._on_average(
-        0.1, -0.2, 0.4
+    assert "not shown" in found._on_average(0.1, -0.2, 0.4)
+
+
+def test_errors_that_are_cut_say_nothing_about_sums():
+    """Predictions of earnings were 0.60 above the targets in errors cut at 11.25, "sums are too large", where whole errors have the mean -0.02."""
+    told = {"of_number": True, "absolute": (5.0, 4.9, 5.1), "target_ends": (4.0, 49.0)}
+    told |= {"mean_target": (18.0, 17.9, 18.1), "measures": ("r2", "residuals")}
+    for residual in ((-0.6, -0.74, -0.46), (0.6, 0.46, 0.74)):
+        cut = Quality("rows", residual=residual, error_bound=11.25, **told)
+        said = " ".join(cut.good())
+        assert "Errors beyond 11.25 were cut, which alone can cause this" in said
+        assert "too small or too large: whole errors tell (`--error-bound 45`, `error_bound=45`" in said
+        assert "Sums of predictions are" not in said and "sums of predictions are too large" not in said
+        whole = " ".join(replace(cut, error_bound=None).good())
+        assert "were cut" not in whole and "Sums of predictions are at most 4.2 % too" in whole
+
+
+def test_sums_are_off_by_a_number_and_not_in_a_direction_alone():
+    """0.139 (0.054 to 0.224) above the targets was "too large": that is 0.75 % of a mean of 18.4; and nothing was said where no side is shown."""
+    told = {"of_number": True, "target_ends": (0.0, 100.0), "measures": ("r2", "residuals")}
+    found = Quality("rows", residual=(-0.139, -0.224, -0.054), mean_target=(18.4, 18.1, 18.8), **told)
+
+    def said(**changed):
+        return " ".join(replace(found, **changed).good())
+
+    assert (
+        "The mean target is 18.4" in said() and "Sums of predictions are at most 1.3 % too large." in said()
     )
+    both = said(residual=(0.03, -0.07, 0.131))  # upward, of the least mean target: 0.387 % and 0.724 %
+    assert "at most 0.73 % too small and at most 0.39 % too large." in both
+    assert "not of each group of `region`" in said(by="region")
+    assert "at most 1.3 % too small" in said(residual=(0.139, 0.054, 0.224))
+    assert "at most 1.3 % too large" in said(mean_target=(-18.4, -18.8, -18.1))
+    unknown = said(mean_target=None, measures=("residuals",))
+    assert "was not measured, `--measure r2`" in unknown and "Sums of predictions are" not in unknown
+    assert "not shown to differ from 0" in said(mean_target=(0.1, -0.2, 0.4))
+    assert "The mean target is 18.4" in said(residual=None) and "Sums" not in said(residual=None)
 
 
 def test_a_mean_residual_ends_the_warning_about_sums_only_where_it_shows_that_they_hold():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from known_rows import Known
+from known_rows import Known, numbers
 
 _NUMBER = r"-?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?"
 _PARTS = {
@@ -583,15 +583,55 @@ def _level(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "On average predictions are [[share]] below the targets, where [[bound]]: sums of predictions are too small.",
-    "On average predictions are [[share]] below the targets: sums of predictions are too small.",
-    "On average predictions are [[share]] above the targets, where [[bound]]: sums of predictions are too large.",
-    "On average predictions are [[share]] above the targets: sums of predictions are too large.",
+    *(
+        f"On average predictions are [[share]] {side} the targets{cut}"
+        for side in ("below", "above")
+        for cut in (
+            ".",
+            ", where [[bound]]. Errors beyond [[number]] were cut, which alone can cause this, so it does not say whether sums of predictions are too small or too large: "
+            "whole errors tell (`--error-bound [[number]]`, `error_bound=[[number]]` in Python).",
+        )
+    ),
 )
 def _not_level(known: Known, said: dict[str, Any]) -> bool:
     exact, noise = known.figure("mean residual"), known.seen["noise"][None, "mean residual"]
     side = exact is not None and agrees(abs(exact), said["v"], said["low"], said["high"], noise)
     return side and (said.get("bound") is None or _cut(known, said))
+
+
+@says("The mean target is [[share]].")
+def _mean_target(known: Known, said: dict[str, Any]) -> bool:
+    return agrees(_mean_of_targets(known), said["v"], said["low"], said["high"])
+
+
+def _mean_of_targets(known: Known) -> float:
+    return float(np.nanmean(np.clip(numbers(known.table.y), *known.case.ends)))
+
+
+@says(
+    *(
+        f"Sums of predictions are at most [[{part}]] % {side}{of}."
+        for part, side in (("low", "too small"), ("high", "too large"), ("low", "too small and at most [[high]] % too large"))
+        for of in ("", ": those of all records, not of each group of `g`")
+    )
+)  # fmt: skip
+def _sums(known: Known, said: dict[str, Any]) -> bool:
+    """Of whole errors alone, and the true sums are off by no more."""
+    off, mean = known.figure("mean residual"), _mean_of_targets(known)
+    assert off is not None and known.error_bound == known.case.ends[1] - known.case.ends[0]
+    small, large = (None if said.get(part) is None else read(said[part]) for part in ("low", "high"))
+    share = 100 * off / abs(mean)
+    return (share <= small + 1e-6 if small is not None else share <= 0) and (
+        -share <= large + 1e-6 if large is not None else share >= 0
+    )
+
+
+@says(
+    "How much that is of a sum of predictions is not known: the mean target was not measured, `--measure r2` ([[any]] in Python) does.",
+    "How much that is of a sum of predictions is not known: the mean target is not shown to differ from 0.",
+)
+def _sums_unknown(known: Known, said: dict[str, Any]) -> bool:
+    return "r2" not in known.seen["measures"] or abs(_mean_of_targets(known)) < 0.1 * known.error_bound
 
 
 @says(

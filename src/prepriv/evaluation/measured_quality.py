@@ -65,7 +65,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             absolute=absolute,
             residual=residual,
             residual_in_noise=residuals is None or (residuals.noise or 0.0) > (residuals.sampling or 0.0),
-            mean_target=None if residual is None else _mean_target(made),
+            mean_target=_mean_target(made),
             r2=None if r2 is None else r2.value,
             r2_ends=compared,
             beats_mean=shown,

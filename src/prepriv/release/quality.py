@@ -139,7 +139,7 @@ class Quality:
     residual_in_noise : bool
         Whether noise makes more of that interval than the chance of which rows were drawn.
     mean_target : (float, float, float), optional
-        The mean target and the ends of its interval, where `residual` was measured, too. None: not measured.
+        The mean target and the ends of its interval. None: not measured.
     r2 : float, optional
         R². None: not measured.
     r2_ends : (float, float), optional
@@ -407,6 +407,7 @@ class Quality:
             yield "Errors of the mean are cut alike."
         if self.residual is not None:
             yield self._on_average(*self.residual)
+        yield from self._sums()
         if self.target_ends is not None:
             low, high = (measured_alone(end, 4) for end in self.target_ends)
             yield f"A target outside {low} to {high} counts as the nearer bound in these numbers."
@@ -422,9 +423,53 @@ class Quality:
         if low <= 0.0 <= high:
             told, least, most = measured(value, low, high)
             return f"Predictions are not shown to be too low or too high on average: targets less predictions have the mean {told} ({least} to {most})."
-        side, sums = ("below", "small") if low > 0 else ("above", "large")
+        side = "below" if low > 0 else "above"
         off, least, most = measured(abs(value), *sorted((abs(low), abs(high))))
-        return f"On average predictions are {off} ({least} to {most}) {side} the targets{self._cut}: sums of predictions are too {sums}."
+        told = f"On average predictions are {off} ({least} to {most}) {side} the targets{self._cut}."
+        if self.error_bound is None:
+            return told
+        bound = measured_alone(self.error_bound, 4)
+        return (
+            f"{told} Errors beyond {bound} were cut, which alone can cause this, so it does not say whether sums of predictions are too small or too large: whole errors tell"
+            f"{self._whole_bound}."
+        )
+
+    @property
+    def _whole_bound(self) -> str:
+        """The option that cuts no error, in brackets."""
+        if self.target_ends is None:
+            return ""
+        whole = exact(float(f"{self.target_ends[1] - self.target_ends[0]:.6g}"))
+        return f" (`--error-bound {whole}`, `{self._python('error_bound')}={whole}` in Python)"
+
+    def _sums(self) -> Iterator[str]:
+        """By how much sums of predictions can be off, where whole errors were measured and the mean target is known."""
+        if self.mean_target is not None:
+            mean, least, most = measured(*self.mean_target)
+            yield f"The mean target is {mean} ({least} to {most})."
+        if self.residual is None or self.error_bound is not None:
+            return
+        known = self.mean_target is not None or self.sums_hold  # else the bounds, which say little
+        if not known or not self._least_mean:
+            if self.residual[1] <= 0.0 <= self.residual[2]:
+                return
+            why = (
+                f"the mean target was not measured, {self._option('r2')} does"
+                if "r2" not in self.measures
+                else "the mean target is not shown to differ from 0"
+            )
+            yield f"How much that is of a sum of predictions is not known: {why}."
+            return
+        _, low, high = (x / self._least_mean for x in self.residual)
+        small, large = (up(100 * max(x, 0.0), 2) for x in (high, -low))
+        if low > 0.0:
+            off = f"at most {small} % too small"
+        elif high < 0.0:
+            off = f"at most {large} % too large"
+        else:
+            off = f"at most {small} % too small and at most {large} % too large"
+        of = "" if self.by is None else f": those of all records, not of each group of `{self.by}`"
+        yield f"Sums of predictions are {off}{of}."
 
     @property
     def sums_hold(self) -> bool:
@@ -528,6 +573,7 @@ class Quality:
                 yield f"Errors above {most} count as {most}, those of the mean, too."
             if self.residual is not None:
                 yield self._on_average(*self.residual)
+            yield from self._sums()
             return
         if self.of_number:
             yield from self._off()

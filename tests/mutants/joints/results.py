@@ -30,6 +30,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_summary.py", "-k", "ends_the_warning"),
     ),
     Mutant(
+        "errors that are cut say how far sums are off",
+        "our own: the few large errors that are cut lie on one side, and sums that hold were called too large",
+        "release/quality.py",
+        "        if self.residual is None or self.error_bound is not None:\n            return\n",
+        "        if self.residual is None:\n            return\n",
+        ("tests/release/test_summary.py", "-k", "errors_that_are_cut"),
+    ),
+    Mutant(
         "an interval of a mean residual that knows no error but those of its rows",
         MIDDLES,
         "evaluation/intervals.py",
