@@ -620,6 +620,43 @@ def test_sums_are_off_by_a_number_and_not_in_a_direction_alone():
     assert "The mean target is 18.4" in said(residual=None) and "Sums" not in said(residual=None)
 
 
+def test_groups_whose_sums_are_off_are_named_and_the_differences_that_are_shown():
+    """Midwest -1.08 and West +0.47 were in a table alone: "5 of the 18 differences ... all are in the measurement"."""
+    domain = Domain(
+        {"x": Numeric(0, 1), "region": Categorical(["M", "N", "S", "W"])}, target=Numeric(0.0, 100.0)
+    )
+    off = np.array([-3.0, 0.0, 0.5, 2.0, 0.0, 0.0])  # of 1,000 records each, and of none
+    n, got = np.array([1000.0] * 4 + [0.0] * 2), {}
+    for bound in (100.0, 25.0):
+        place = (off / bound + 1) / 2
+        bins = np.zeros((6, 20))
+        bins[np.arange(6), np.where(off < 0, 9, 10)] = n
+        counts = {"target": 0.18 * n, "squared_error": (9 / bound**2) * n, "mean_residual": place * n}
+        counts["squared_error_of_mean"] = 2 * counts["squared_error"]
+        held = {name: np.stack([of, n - of, 0 * n], axis=1) for name, of in counts.items()}
+        plan = plan_evaluation(
+            domain, n=4000, epsilon=100.0, measures=("r2", "residuals"), by="region", error_bound=bound
+        )
+        got[bound] = PrivateEvaluation(plan, held | {"residuals": bins}, True).quality
+    whole, cut = (list(got[bound].fails()) for bound in (100.0, 25.0))
+    named = [line for line in whole if "do not add them up there" in line]
+    assert [re.search('"(.)"', line)[1] for line in named] == ["M", "W"]
+    assert re.search(r'"M" \(`region`\) are on average 2\.\d+ to 3\.\d+ too high', named[0])
+    assert "too low" in named[1] and not any("do not add" in line for line in cut)
+    assert sum("How far predictions" in line for line in whole) == 1
+    (apart,) = (line for line in whole if "stand out of the noise" in line)
+    assert "the clearest first: mean residual is -3" in apart and "in the measurement" not in apart
+    assert got[100.0].to_json()["group_mean_residuals"][0]["name"] == "M"
+
+
+def test_what_was_not_measured_is_said_once_with_what_measures_it():
+    """ "How far predictions are off was not measured: `--measure squared_error`" stood twice, with groups three times."""
+    for by in (None, "region"):
+        found = Quality("rows", of_number=True, by=by, measures=("r2",), r2_ends=(0.1, 0.2), beats_mean=True)
+        said = " ".join([*found.good(), *found.fails(), *to_do(found, weighed=False, weak=False)])
+        assert said.count("--measure squared_error") == 1 and "far predictions are off was not" in said
+
+
 def test_a_mean_residual_ends_the_warning_about_sums_only_where_it_shows_that_they_hold():
     """-2 (-20 to 17) beside a mean target of 10: "not shown to be too low or too high", without the interval, and the warning was gone."""
     hidden = Quality(

@@ -283,13 +283,13 @@ def _right_in_group(known: Known, said: dict[str, Any]) -> bool:
         for what in (
             "often it is right",
             "well it recognises each class",
-            "far predictions are off",
-            "far predictions for each group are off",
         )
-        for how in (
-            '`--measure confusion` (`measures=["confusion"]` in Python)',
-            '`--measure squared_error` (`measures=["squared_error"]` in Python)',
-        )
+        for how in ('`--measure confusion` (`measures=["confusion"]` in Python)',)
+        for besides in ("", *(f" What was measured on {rows}: [[asked]]." for rows in _ROWS))
+    ),
+    "How far predictions for each group are off was not measured.",
+    *(
+        f"How far predictions are off was not measured.{besides}"
         for besides in ("", *(f" What was measured on {rows}: [[asked]]." for rows in _ROWS))
     ),
     "[[asked]]: nothing else was measured, and this does not say [[any]]. Measure that before anyone relies on it: [[any]]",
@@ -425,9 +425,9 @@ def stand_out(known: Known) -> int:
 
 @says(
     *(
-        f"[[n]] {more}of the [[m]] differences between groups of `g` {verb} out of the noise, where one in twenty may by chance: [[rest]]."
+        f"[[n]] {more}of the [[m]] differences between groups of `g` {verb} out of the noise, where one in twenty may by chance{first}: [[rest]]."
         for more in ("more ", "")
-        for verb in ("stand", "stands")
+        for verb, first in (("stand", ", the clearest first"), ("stands", ""))
     )
 )
 def _more_apart(known: Known, said: dict[str, Any]) -> bool:
@@ -437,7 +437,10 @@ def _more_apart(known: Known, said: dict[str, Any]) -> bool:
         for d in known.seen["differences"]
         if d["low"] > 0 or d["high"] < 0
     }
-    named = told == "all are in the measurement" if more > 3 else all(map(_is_apart(apart), told.split("; ")))
+    lines = told.split("; ")
+    if more > 6:
+        assert lines.pop() == f"and {more - 6} more"
+    named = len(lines) == min(more, 6) and all(map(_is_apart(apart), lines))
     return named and read(said["n"]) == more and read(said["m"]) == len(known.seen["differences"])
 
 
@@ -624,6 +627,16 @@ def _sums(known: Known, said: dict[str, Any]) -> bool:
     return (share <= small + 1e-6 if small is not None else share <= 0) and (
         -share <= large + 1e-6 if large is not None else share >= 0
     )
+
+
+@says(
+    "Predictions for records of [[group]] are on average [[low]] to [[high]] too low: do not add them up there.",
+    "Predictions for records of [[group]] are on average [[low]] to [[high]] too high: do not add them up there.",
+)
+def _sums_of_group(known: Known, said: dict[str, Any]) -> bool:
+    off = known.figure("mean residual", said["group"])
+    whole = known.error_bound == known.case.ends[1] - known.case.ends[0]
+    return off is not None and whole and read(said["low"]) <= abs(off) <= read(said["high"])
 
 
 @says(

@@ -19,7 +19,7 @@ from prepriv.guarantees.printed import measured
 from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
 
 _MOST_TOLD = 6  # differences between groups that are told in the summary
-_NAMED_MORE = 3  # of the others, so many are named
+_NAMED_MORE = 3  # of other columns that could be groups, so many are named
 _FEWER, _NAMED = 0.75, 0.995  # of the declared rows
 _SURELY = 3.0  # deviations of noise
 _LABELS = 4.0  # deviations of noise from which on labels are said to be missing: noise alone says so in fewer than 1 of 30,000 evaluations
@@ -58,6 +58,13 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             where,
             between=tuple(_between_errors(made, own)),
             group_errors=() if own is None else tuple(_error(g, of[own]) for g, of in made.groups.items()),
+            group_residuals=()
+            if bound is not None or residuals is None
+            else tuple(
+                _error(name, group["mean residual"])
+                for name, group in made.groups.items()
+                if "mean residual" in group.figures
+            ),
             of_number=True,
             error=off,
             mean_error=mean,
@@ -280,15 +287,24 @@ def _least(difference: Difference) -> float:
     return min(abs(difference.figure.low or 0.0), abs(difference.figure.high or 0.0))
 
 
+def _clear(difference: Difference) -> float:
+    """How far a difference stands out of its interval: figures have different units."""
+    low, high = difference.figure.low or 0.0, difference.figure.high or 0.0
+    return abs(difference.figure.value or 0.0) / max(high - low, 1e-300)
+
+
 def _rest(made: PrivateEvaluation, told: Sequence[Difference]) -> Iterator[str]:
     """What follows the differences that were told: how many others stand out of the noise, of every figure that was compared."""
     by, compared = printable(str(made.plan.by)), len(made.differences)
     others = [d for d in made.differences if _stands_out(d) and d not in told]
+    others.sort(key=_clear, reverse=True)
     if more := len(others):
-        named = "; ".join(_plainly(made, d) for d in others[:_NAMED_MORE])
+        named = "; ".join(_plainly(made, d) for d in others[:_MOST_TOLD])
+        first = ", the clearest first" if more > 1 else ""
+        unnamed = f"; and {more - _MOST_TOLD:,} more" if more > _MOST_TOLD else ""
         yield (
             f"{more:,} {'more ' if told else ''}of the {compared:,} differences between groups of `{by}` stand{'' if more > 1 else 's'} out of the noise, "
-            f"where one in twenty may by chance: {named if more <= _NAMED_MORE else 'all are in the measurement'}."
+            f"where one in twenty may by chance{first}: {named}{unnamed}."
         )
     if compared and not more and not told:
         yield f"No difference between the groups of `{by}` stands out of the noise."

@@ -160,6 +160,8 @@ class Quality:
         Whether these bounds may come from a private draft.
     group_errors : tuple of GroupError
         Of a model of a number, of each group: `error`, or `absolute` where that was not measured.
+    group_residuals : tuple of GroupError
+        Of a model of a number, of each group: `residual`, where no error is cut.
     measures : tuple of str
         What was measured, by the names of `--measure`.
     warning : str, optional
@@ -211,6 +213,7 @@ class Quality:
     target_ends: tuple[float, float] | None = None
     drafted: bool = False
     group_errors: tuple[GroupError, ...] = ()
+    group_residuals: tuple[GroupError, ...] = ()
     measures: tuple[str, ...] = ()
     warning: str | None = None
     set_aside: bool = False
@@ -562,7 +565,7 @@ class Quality:
             yield self.warning
         if self.of_number and not self.known:
             yield (
-                f"How far predictions are off was not measured: {self._option('squared_error')} does.{self._other()}"
+                f"How far predictions are off was not measured.{self._other()}"  # what measures it stands in `to_do`
                 if self.unasked
                 else f"How far predictions are off does not stand out of the noise, on {self.where}.{self._other()}"
             )
@@ -754,7 +757,9 @@ class Quality:
             yield self._groups
             return
         if not self.group_errors:
-            yield f"How far predictions for each group are off was not measured: {self._option('squared_error')} does."
+            yield "How far predictions for each group are off was not measured."
+            yield from self._sums_of_groups()
+            yield from self.between
             return
         named = "root mean squared error" if "squared_error" in self.measures else "mean absolute error"
         whole = self._error_of_all
@@ -770,9 +775,27 @@ class Quality:
             yield (
                 f"Too few records of {first_of(few)} (`{self.by}`) beside the noise to say how far predictions are off there."
             )
+        yield from self._sums_of_groups()
         yield from self.between
         if any(one.name == OTHER for one in self.group_errors):
             yield self._of_other()
+
+    def _sums_of_groups(self) -> Iterator[str]:
+        """In which groups predictions are shown to be too low or too high on average, by whole errors: the farthest off first."""
+        apart = []
+        for one in self.group_residuals:
+            low, high = one.low or 0.0, one.high or 0.0
+            if one.value is not None and (low > 0.0 or high < 0.0):
+                apart.append((min(abs(low), abs(high)), max(abs(low), abs(high)), one, low > 0.0))
+        apart.sort(key=lambda told: (-told[0], told[2].name))
+        for least, most, one, low_side in apart[:MOST]:
+            _, less, more = measured(abs(one.value or 0.0), least, most)
+            side = "low" if low_side else "high"
+            yield (
+                f"Predictions for records of {in_quotes(one)} (`{self.by}`) are on average {less} to {more} too {side}: do not add them up there."
+            )
+        if rest := [told[2].name for told in apart[MOST:]]:
+            yield f"Nor add them up in {first_of(rest)}, where they are less far off on average."
 
     def _of_other(self) -> str:
         return f'"{OTHER}" are the records whose `{self.by}` is a value that the schema does not declare.'
@@ -805,6 +828,11 @@ class Quality:
             **({} if self.residual is None else {"mean_residual": list(self.residual)}),
             **({} if self.mean_target is None else {"mean_target": list(self.mean_target)}),
             **({"group_errors": [dict(vars(one)) for one in self.group_errors]} if self.group_errors else {}),
+            **(
+                {"group_mean_residuals": [dict(vars(one)) for one in self.group_residuals]}
+                if self.group_residuals
+                else {}
+            ),
         } | (
             self._rare_to_json()
             if not self.of_number
