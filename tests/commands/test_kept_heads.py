@@ -175,3 +175,26 @@ def test_answers_that_state_another_charge_than_their_ledger_are_wrong(tmp_path,
         less = "it states less than row 1 paid for it" in said
         assert less is (name in ("less", "nothing at all", "delta"))
         assert f"answers.json: WRONG: the {name} that it states" in said or name[:7] in ("less", "nothing")
+
+
+def test_a_page_whose_score_the_ledger_recorded_no_hash_of_is_asked_about(tmp_path, capsys):
+    """The release row was written again without the hash of the score: an edited score was "ok", and both commands ended with 0."""
+    ledger, folder, page = tmp_path / "L.db", tmp_path / "m", tmp_path / "page.html"
+    Ledger.create(ledger, "people", epsilon=2, delta=1e-4)
+    learner = GradientDescent(Logistic(), steps=2)
+    clf = prepriv.PrivateClassifier(
+        DOMAIN, steps=[], learner=learner, ledger=ledger, holdout=0.5, threads=1
+    ).fit(ROWS, LABELS)
+    clf.model_.save(folder, ledger=ledger)
+    clf.report_.save(page)
+    lines = (
+        ["report", str(folder), "--verify", str(page), "--ledger", str(ledger)],
+        ["ledger", "verify", str(ledger), str(folder), str(page)],
+    )
+    assert [run(line) for line in lines] == [0, 0]
+    release = Ledger.open(ledger).entries()[-1]
+    without_last(ledger, 1)
+    Ledger.open(ledger).released(release.plan_uid, release.artifact)
+    capsys.readouterr()
+    for line in lines:
+        assert run(line) == 8 and "without a hash of them" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import asked_of_rows, not_recorded, where_it_is
 from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
+from prepriv.commands.verify import SAID
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
@@ -127,6 +128,20 @@ def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], 
     shown = found_hashes(measured, page.audited)
     same = [name for name, digest in shown.items() if booked.get(name) == digest]
     return same, [name for name in shown if name in booked and name not in same]
+
+
+def unbooked_findings(place: str, model: Model, page: Report) -> list[str]:
+    """What to ask of numbers of a page of which the ledger recorded no hash, though it recorded the release of the model."""
+    same, others = booked_findings(place, model, page)
+    measured = page.measured if isinstance(page.measured, PrivateEvaluation) else None
+    left = [name for name in found_hashes(measured, page.audited) if name not in (*same, *others)]
+    if unrecorded(place, model):  # of the release nothing is recorded, which is asked about
+        return []
+    return [
+        f"whether {SAID[name]} are those of the run: the ledger recorded the release of the model without a hash of them, as an earlier version did, or as someone "
+        "did who wrote that row again. Ask for a head of the day of the release"
+        for name in left
+    ]
 
 
 def unrecorded(place: str, model: Model) -> list[str]:

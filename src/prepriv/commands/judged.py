@@ -17,6 +17,7 @@ from prepriv.commands.charged import (
     drafts_beside,
     holding,
     to_ask,
+    unbooked_findings,
     unclaimed_drafts,
 )
 from prepriv.commands.exits import NOT_DECIDED, Stop
@@ -329,7 +330,9 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -
     if wrong:
         return None
     found.remarks.append(f"every word is what {file} gives")
-    same = [SAID[name] for name in booked_findings(holding(places, model)[0], model, made)[0]]
+    place = holding(places, model)[0]
+    same = [SAID[name] for name in booked_findings(place, model, made)[0]]
+    found.asked += unbooked_findings(place, model, made)
     found.remarks += [f"stated by the page alone: {line}" for line in unchecked if line not in same]
     return made
 

@@ -32,6 +32,7 @@ from prepriv.commands.charged import (
     perhaps_the_same,
     to_ask,
     told_of_charge,
+    unbooked_findings,
     unclaimed_drafts,
     unrecorded,
 )
@@ -377,6 +378,7 @@ def _check_charge(
         told += [*scores.values()] if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
+            *([] if wrong or failed or page is None else unbooked_findings(place, released, page)),
             *perhaps_the_same(headers),
             *to_ask(place, released, page, others, shown=shown),
         ]

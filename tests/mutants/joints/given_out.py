@@ -189,6 +189,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "never_ok_where"),
     ),
     Mutant(
+        "a score without a hash in its ledger is fine",
+        "what a ledger does not hold is taken for compared",
+        "commands/charged.py",
+        "        for name in left\n",
+        "        for name in left[:0]\n",
+        ("tests/commands/test_kept_heads.py", "-k", "recorded_no_hash"),
+    ),
+    Mutant(
         "a file of a folder that prepriv did not write is passed over",
         CLASS,
         "commands/receipts.py",
