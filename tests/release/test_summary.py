@@ -649,6 +649,17 @@ def test_groups_whose_sums_are_off_are_named_and_the_differences_that_are_shown(
     assert got[100.0].to_json()["group_mean_residuals"][0]["name"] == "M"
 
 
+def test_a_smaller_error_bound_is_named_where_few_errors_can_be_that_large():
+    """R² 0.33 (-0.47 to 0.78) at a bound of 45: rows, ε and fewer measures were named, and not the bound, which helps most."""
+    told = {"of_number": True, "error": 10.0, "mean_error": 12.3, "r2": 0.33, "r2_ends": (-0.47, 0.78)}
+    found = Quality("rows", largest_error=45.0, measures=("squared_error", "r2"), **told)
+    named = "`--error-bound 25`, `error_bound=25` in Python; it cuts the errors above it"
+    assert named in found.more_on_the_mean and not replace(found, error_bound=25.0).often_cut
+    assert "`--error-bound 50`" in replace(found, largest_error=100.0).more_on_the_mean
+    for few in ({"largest_error": 30.0}, {"mean_error": None, "error": None}):
+        assert "--error-bound" not in replace(found, **few).more_on_the_mean
+
+
 def test_what_was_not_measured_is_said_once_with_what_measures_it():
     """ "How far predictions are off was not measured: `--measure squared_error`" stood twice, with groups three times."""
     for by in (None, "region"):

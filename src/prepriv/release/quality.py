@@ -18,6 +18,7 @@ MOST = 5
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
 SUMS_MATTER = 0.05  # of the mean target: sums that may be off by more are warned of
+_WORTH_IT = 0.75  # of an error bound: with so much less, the noise of squared errors is little more than half
 RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
 
 
@@ -673,12 +674,15 @@ class Quality:
 
     @property
     def _smaller_bound(self) -> list[str]:
-        """Half the error bound, where it cuts few errors."""
-        if not 0 < 4 * (self.mean_error or self.error or 0.0) <= (self.largest_error or 0.0):
+        """Half the error bound, or twice the error of the mean where that is more: `often_cut` finds no fault with it, and it cuts few errors."""
+        off, largest = self.mean_error or self.error or 0.0, self.largest_error or 0.0
+        least = max(largest / 2, float(up(2 * off, 2)))
+        if off <= 0 or least > _WORTH_IT * largest:
             return []
-        named = self._python("error_bound")
-        half = exact(float(f"{(self.largest_error or 0.0) / 2:.4g}"))
-        return [f"a smaller error bound (`--error-bound {half}`, `{named}={half}` in Python)"]
+        named, bound = self._python("error_bound"), exact(float(f"{least:.4g}"))
+        return [
+            f"a smaller error bound (`--error-bound {bound}`, `{named}={bound}` in Python; it cuts the errors above it)"
+        ]
 
     def _other(self) -> str:
         """What was measured besides, if anything."""
