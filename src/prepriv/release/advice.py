@@ -95,6 +95,7 @@ def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
             "Training limits the pull of records far from their prediction. So sums of predictions can be off, and those of a skewed target, "
             "such as a count or an amount of money, are as a rule too small."
         )
+    moved += " Over a group they can be off by more, because effects that noise could explain are drawn to 0: ask for the sum of each group (`prepriv ask`)."
     if not asked:
         return moved
     return (
