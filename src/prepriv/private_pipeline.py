@@ -169,6 +169,10 @@ def reading(
         )
     told += _by_place(before[0], domain)
     before, domain = _without_dropped(before, domain)
+    if len(before) == 1:
+        whole = _every_cell(before[0], domain, list(domain.columns))
+        told += () if whole is before[0] else (_EVERY_CELL,)
+        before = [whole]
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
     told += (*_by_order(fitted, domain), *_by_powers(fitted), *_by_choice(fitted))
     ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
@@ -370,6 +374,56 @@ def _without_dropped(steps: list[Any], domain: Domain) -> tuple[list[Any], Domai
     named = [(label, part, at[label]) for label, part, _ in first.transformers if part != "drop"]
     one = type(first)(**{**first.get_params(deep=False), "transformers": named})
     return [one, *steps[1:]], replace(domain, columns=columns)
+
+
+_EVERY_CELL = (
+    "OneHotEncoder keeps a cell for every category, whatever its drop= says: under noise, leaving one out made predictions less accurate and differences of "
+    "categories less certain (docs/your-pipeline.md). How far two categories are apart is the difference of their weights"
+)
+
+
+def _every_cell(part: Any, domain: Domain, names: list[str]) -> Any:
+    """The only transformer, or a part of it, with no declared category left out of its one-hot codes; the same object where none is. names: its
+    columns."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    if type(part) is OneHotEncoder:
+        columns = [domain.columns[name] for name in names]
+        left_out = part.drop
+        if left_out is None or not all(isinstance(column, Categorical) for column in columns):
+            return part
+        listed = not isinstance(left_out, str)
+        if listed and (
+            len(left_out) != len(columns)
+            or any(
+                each not in c.categories for each, c in zip(left_out, columns) if isinstance(c, Categorical)
+            )
+        ):
+            return part  # what it leaves out was not declared
+        if not listed and left_out not in ("first", "if_binary"):
+            return part  # which is refused later
+        return OneHotEncoder(**{**part.get_params(deep=False), "drop": None})
+    if type(part) is Pipeline and part.steps:
+        *lead, (label, last) = part.steps
+        if not all(type(step) is SimpleImputer and not step.add_indicator for _, step in lead):
+            return part  # columns may be others by then
+        made = _every_cell(last, domain, names)
+        if made is last:
+            return part
+        return Pipeline(**{**part.get_params(deep=False), "steps": [*lead, (label, made)]})
+    if type(part) is not ColumnTransformer or names != list(domain.columns):
+        return part
+    at = [[names[i] for i in places_of(chosen, domain.columns)] for _, _, chosen in part.transformers]
+    rest = [name for name in names if not any(name in own for own in at)]
+    made = [_every_cell(inner, domain, own) for (_, inner, _), own in zip(part.transformers, at)]
+    remainder = _every_cell(part.remainder, domain, rest)
+    if remainder is part.remainder and all(m is inner for m, (_, inner, _) in zip(made, part.transformers)):
+        return part
+    parts = [(label, m, chosen) for m, (label, _, chosen) in zip(made, part.transformers)]
+    return ColumnTransformer(**{**part.get_params(deep=False), "transformers": parts, "remainder": remainder})
 
 
 def _by_place(first: Any, domain: Domain) -> tuple[str, ...]:

@@ -103,8 +103,8 @@ TAKEN = {
     "random features": on_numbers(StandardScaler(), RBFSampler(n_components=20)),
     "clusters": on_numbers(StandardScaler(), KMeans(3, n_init=1)),
     "a category that drawn rows may lack": on_numbers(
-        StandardScaler(), hot=(OneHotEncoder(drop=["y"]), ["b"])
-    ),
+        StandardScaler(), hot=(OneHotEncoder(drop=["y"]), ["b"]), last=(FunctionTransformer(),)
+    ),  # after which it is dropped
     "pandas as output": on_numbers(
         StandardScaler(), hot=(OneHotEncoder(sparse_output=False), ["b"])
     ).set_output(transform="pandas"),

@@ -518,7 +518,7 @@ def test_a_one_hot_encoder_that_drops_a_declared_category_is_free(drop, codes):
     columns = ColumnTransformer(
         [("n", make_pipeline(SimpleImputer(), StandardScaler()), ["age"]), ("c", coded, ["sex", "job"])]
     )
-    read = reading(make_pipeline(columns, LogisticRegression()), domain, n=20_000, epsilon=0.3)
+    read = reading(make_pipeline(columns, Normalizer(), LogisticRegression()), domain, n=20_000, epsilon=0.3)
     assert not read.ways.own.closed and read.taken.way == "budget"
     (free,) = (step for step in read.ways.own.templates if isinstance(step, Fitted))
     assert free.way == "free"
@@ -531,6 +531,35 @@ def test_a_one_hot_encoder_that_drops_a_declared_category_is_free(drop, codes):
     ).toarray()  # of all values that a declared column can have
     both = [np.round(codes_of - codes_of[0], 9).T.tolist() for codes_of in (found, meant)]
     assert meant.shape[1] == codes and sorted(c for c in both[0] if any(c)) == sorted(both[1])
+
+
+@pytest.mark.parametrize("way", ["budget", "sketch"])
+@pytest.mark.parametrize("drop", ["first", "if_binary", ["f", "a"]], ids=str)
+def test_codes_that_reach_the_model_keep_a_cell_for_every_category(drop, way):
+    """A finding: with drop="first" effects of regions had a deviation of 0.9 in place of 0.6, and R² of hours was .120 in place of .132."""
+    domain = Domain(
+        {"age": Numeric(0, 100), "sex": Categorical(["f", "m"]), "job": Categorical(["a", "b", "c"])},
+        classes=[0, 1],
+        n=20_000,
+    )
+
+    def read_of(drop, listed=True):
+        one = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop=drop))
+        scaled = ("n", make_pipeline(SimpleImputer(), StandardScaler()), ["age"])
+        made = ColumnTransformer(
+            [scaled, *([("c", one, ["sex", "job"])] if listed else [])],
+            remainder="drop" if listed else one,
+        )
+        found = reading(make_pipeline(made, LogisticRegression()), domain, epsilon=0.3, way=way)
+        assert one.steps[-1][1].drop == drop  # that of the caller stays
+        return found
+
+    for listed in (True, False):
+        kept, whole = read_of(drop, listed), read_of(None, listed)
+        assert kept.ways.own == whole.ways.own and kept.ways.fitted == whole.ways.fitted
+        (more,) = {*kept.says} - {*whole.says}
+        assert "keeps a cell for every category" in more
+    assert not any("every category" in said for said in read_of(["other", "a"]).says)  # not declared
 
 
 def test_a_target_after_a_scaler_that_gives_no_deviation_one_is_paid_for_by_a_sketch():
