@@ -13,11 +13,10 @@ from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
 from prepriv.commands.receipts import asked_of_rows, not_recorded, where_it_is
 from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
-from prepriv.commands.verify import SAID
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
-from prepriv.evaluation.found_hashes import CANARIES, SCORE, found_hashes, found_in
+from prepriv.evaluation.found_hashes import CANARIES, SAID, SCORE, found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee

@@ -36,8 +36,9 @@ from prepriv.commands.receipts import (
 from prepriv.commands.saved_answers import states_otherwise
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import DIGITS, model_of, not_covered, whose_score
-from prepriv.commands.verify import SAID, differences, of_another_version
+from prepriv.commands.verify import differences, of_another_version
 from prepriv.domain import Domain
+from prepriv.evaluation.found_hashes import SAID
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
 from prepriv.ledger import Entry, Ledger

@@ -43,7 +43,8 @@ from prepriv.commands.printing import AsJson, console, print_guarantee, print_pr
 from prepriv.commands.receipts import are_answers, asked_of_rows, files_of, header_of
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.several import beside_its_rows, booked_together, copies, copy_in_words, hardly_limited
-from prepriv.commands.verify import SAID, both_accounts, data_in, differences, of_another_version
+from prepriv.commands.verify import both_accounts, data_in, differences, of_another_version
+from prepriv.evaluation.found_hashes import SAID
 from prepriv.ledger import Entry, Ledger, LedgerError
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file

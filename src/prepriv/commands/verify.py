@@ -16,7 +16,7 @@ from prepriv.commands.receipts import is_measurement
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, which_rows
 from prepriv.evaluation.figures import TABLES
-from prepriv.evaluation.found_hashes import CANARIES, SCORE
+from prepriv.evaluation.found_hashes import CANARIES, SAID, SCORE
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.one_run import OneRun
@@ -37,11 +37,6 @@ _LINES = 3  # that differ, and are shown
 _NUMBERS = 20  # of more of them
 _ALIGNED = 2000  # lines that are aligned where some were put in or left out: the time grows with the square
 _MEASURED = "measured_in_private"
-SAID = {
-    SCORE: "the noisy counts, and what was measured of them",
-    CANARIES: "how many canaries were guessed, and the noise that was found",
-}
-"""What follows from no model, by what a ledger may hold a hash of."""
 _VERSION = "it was not made by version "
 
 

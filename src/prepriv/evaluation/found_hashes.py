@@ -17,6 +17,11 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.one_run import OneRun
 
 SCORE, CANARIES = "score", "canaries"
+SAID = {
+    SCORE: "the noisy counts, and what was measured of them",
+    CANARIES: "how many canaries were guessed, and the noise that was found",
+}
+"""What follows from no model, by what a ledger may hold a hash of."""
 _NOTED = re.compile(rf"({SCORE}|{CANARIES}) ([0-9a-f]{{64}})")
 
 
