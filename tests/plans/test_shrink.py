@@ -226,6 +226,8 @@ def test_weights_stay_where_no_step_has_released_the_mean_of_all_columns():
         rows = pd.DataFrame({"sex": ["f"] * 50, "age": 30, "region": "n", "years": 3})
         reg.fit(rows, np.full(50, 20.0))
         found[name] = mean_released(reg.plan_, reg.model_.maps)
+        given = np.full(reg.model_.weights.shape, 1e-3)
+        assert (shrunk(reg.plan_, reg.model_.maps, given) is given) != found[name]
     assert found == {"numbers": False, "all": True, "both": True, "none": False}
 
 

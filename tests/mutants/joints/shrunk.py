@@ -205,7 +205,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "plans/shrink.py",
         "    if not mean_released(plan, maps):",
         "    if False:",
-        (TEST, "-k", "about_a_guess or clear_score or about_their_targets"),
+        (TEST, "-k", "weights_stay"),
     ),
     Mutant(
         "a scaler of some columns releases the mean of all",
