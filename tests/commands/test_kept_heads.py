@@ -6,11 +6,11 @@ import hashlib
 import json
 import re
 import sqlite3
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from forged_ledger import without_last
 
 import prepriv
 from prepriv.cli import run
@@ -20,18 +20,6 @@ from prepriv.release.model import Model
 
 ROWS, LABELS = pd.DataFrame({"dose": np.linspace(0, 1, 50)}), ["no", "yes"] * 25
 DOMAIN = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
-
-
-def without_last(ledger: Path, rows: int) -> None:
-    """Take the last rows off a ledger, as whoever holds the file can."""
-    with sqlite3.connect(ledger) as db:
-        triggers = db.execute("select name, sql from sqlite_master where type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            db.execute(f'drop trigger "{name}"')
-        db.execute("delete from entries where sequence > (select max(sequence) from entries) - ?", (rows,))
-        for _, made in triggers:
-            db.execute(made)
-    db.close()
 
 
 def test_a_kept_head_shows_a_model_that_was_replaced_and_released_again_and_its_receipt_does_not(

@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
-from prepriv.commands.receipts import asked_of_rows, not_recorded, where_it_is
+from prepriv.commands.receipts import asked_of_rows, in_a_receipt, not_recorded, where_it_is
 from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
@@ -22,7 +22,7 @@ from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import guesses_in_words
 from prepriv.ledger import Entry, Header, Ledger
-from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
+from prepriv.ledger.currency import Quanta, amount_in_words, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import whose
 from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
@@ -113,8 +113,8 @@ def charge_problems(
     return [*wrong, *of_drafts[0]], [*unchecked, *of_drafts[1]]
 
 
-def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], list[str]]:
-    """Of what a page states and no model gives, by its name in `found_hashes`: what the ledger holds the same hash of, and what another one.
+def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], list[str], list[str]]:
+    """Of what a page states and no model gives, by its name in `found_hashes`: what the ledger holds the same hash of, what another one, and what none.
 
     The ledger got these hashes with the release of the model. It holds none for a run of an earlier version.
     """
@@ -126,20 +126,18 @@ def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], 
     measured = page.measured if isinstance(page.measured, PrivateEvaluation) else None
     shown = found_hashes(measured, page.audited)
     same = [name for name, digest in shown.items() if booked.get(name) == digest]
-    return same, [name for name in shown if name in booked and name not in same]
+    other = [name for name in shown if name in booked and name not in same]
+    return same, other, [name for name in shown if name not in booked]
 
 
 def unbooked_findings(place: str, model: Model, page: Report) -> list[str]:
     """What to ask of numbers of a page of which the ledger recorded no hash, though it recorded the release of the model."""
-    same, others = booked_findings(place, model, page)
-    measured = page.measured if isinstance(page.measured, PrivateEvaluation) else None
-    left = [name for name in found_hashes(measured, page.audited) if name not in (*same, *others)]
     if unrecorded(place, model):  # of the release nothing is recorded, which is asked about
         return []
     return [
         f"whether {SAID[name]} are those of the run: the ledger recorded the release of the model without a hash of them, as an earlier version did, or as someone "
         "did who wrote that row again. Ask for a head of the day of the release"
-        for name in left
+        for name in booked_findings(place, model, page)[2]
     ]
 
 
@@ -569,14 +567,9 @@ def _of_another_claim(header: Header, charged: list[Entry], model: Model) -> lis
 def _told_otherwise(header: Header, entry: Entry, model: Model) -> list[str]:
     """What the receipt in a model says otherwise than the ledger: the data set, its cap, and what was charged in all by then."""
     told = model.receipt or {}
-    true = {
-        "dataset": ("data set", header.dataset_id),
-        "cap": ("cap", cap_in_amounts(header.unit, header.cap, header.periods)),
-        **({} if header.periods else {"total": ("total", amount_in_words(header.unit, entry.spent))}),
-    }
     return [
         f"the model states a {name} that is not the ledger's ({value})"
-        for key, (name, value) in true.items()
+        for key, (name, value) in in_a_receipt(header, entry).items()
         if key in told and told[key] != value
     ]
 

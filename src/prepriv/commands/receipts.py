@@ -15,7 +15,8 @@ from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
-from prepriv.ledger import Entry
+from prepriv.ledger import Entry, Header
+from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
 from prepriv.runs.booked import schema_files
@@ -483,6 +484,13 @@ def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
     if not given.is_schema and recorded != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for a file that is not this one"]
     return []  # of a schema `prepriv.runs.booked` compares what was drafted
+
+
+def in_a_receipt(header: Header, row: Entry) -> dict[str, tuple[str, str]]:
+    """What a receipt states beside its charge, by its key: (its name in words, what is true of this row)."""
+    cap = cap_in_amounts(header.unit, header.cap, header.periods)
+    found = {"dataset": ("data set", header.dataset_id), "cap": ("cap", cap)}
+    return found if header.periods else {**found, "total": ("total", amount_in_words(header.unit, row.spent))}
 
 
 def where_it_is(row: int, last: int, ledgers: int) -> str:

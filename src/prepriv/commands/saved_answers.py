@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prepriv._rounding import UP
+from prepriv.commands.receipts import in_a_receipt
 from prepriv.ledger import Entry, Header
-from prepriv.ledger.currency import Quanta, amount_in_words, cap_in_amounts, cost_in_quanta, short_amount
+from prepriv.ledger.currency import Quanta, cost_in_quanta, short_amount
 
 _ANSWERED = re.compile(r"(?:^|, |`: )(?:questions|description|sketch)\b")  # a person's note stands in front
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
@@ -27,11 +28,8 @@ def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Ent
     stated = {
         "plan": (data.get("plan_hash"), row.plan_hash),
         "neighbours": (claim.get("adjacency"), header.adjacency),
-        "data set": (told.get("dataset"), header.dataset_id),
-        "cap": (told.get("cap"), cap_in_amounts(header.unit, header.cap, header.periods)),
+        **{name: (told.get(key), true) for key, (name, true) in in_a_receipt(header, row).items()},
     }
-    if not header.periods:
-        stated["total"] = told.get("total"), amount_in_words(header.unit, row.spent)
     if header.unit == "basic":
         stated["delta"] = claim.get("delta"), _delta(claim.get("delta"), row, header)
     found = [
