@@ -61,6 +61,23 @@ def test_a_model_that_was_paid_for(paid, capsys):
         assert asked in out and out.count("ASK BEFORE") == 1
 
 
+@pytest.mark.parametrize("ledger, code", [("L.db", 8), ("missing.db", 4)])
+def test_a_program_gets_every_line_that_was_checked(paid, tmp_path, capsys, ledger, code):
+    """--json held the page again, and not one word of what was verified or charged."""
+    folder, a, _ = paid
+    page = tmp_path / "a.html"
+    prepriv.Report.of(a.declared, private=True, receipt=a.receipt, model=a).save(page)
+    asked = ["report", str(folder / "a"), "--verify", str(page), "--ledger", str(folder / ledger)]
+    assert run(asked) == code
+    printed = capsys.readouterr().out
+    assert run([*asked, "--json"]) == code
+    told = json.loads(capsys.readouterr().out)
+    assert told["checked"][0].startswith("verified: ")
+    assert all(line in printed for line in told["checked"])
+    assert any(line.startswith("charged: ") for line in told["checked"]) == (code == 8)
+    assert ("wrong" in told) == (code == 4)
+
+
 def test_a_page_of_another_model_is_called_that_and_compared_no_further(paid, tmp_path, capsys):
     """Its numbers of rows were added to those of this model, and a number was printed that stood nowhere."""
     _, a, b = paid
@@ -277,6 +294,7 @@ def test_a_verified_page_is_what_is_printed_and_given_as_json(tmp_path, monkeypa
     assert run(line) == 0 and "\nε = 2 at δ" in capsys.readouterr().out
     assert run([*line, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
+    assert told.pop("checked")[0] == "verified: run/report.html is exactly the report that this model gives"
     assert told == data_of(Path("run/report.html").read_text()) and "measured_in_private" in told
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,10 +34,23 @@ class PlainConsole(Console):
 
     def __init__(self, width: int | None = None) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, width=width)
+        self._kept: list[str] | None = None
 
     def print(self, *objects: Any, **options: Any) -> None:
         """As in rich, each text through `shown`."""
-        super().print(*(printable(o, keep="\n") if isinstance(o, str) else o for o in objects), **options)
+        texts = [printable(o, keep="\n") if isinstance(o, str) else o for o in objects]
+        if self._kept is not None:
+            self._kept += [text.strip() for text in texts if isinstance(text, str)]
+        super().print(*texts, **options)
+
+    @contextmanager
+    def keeping(self) -> Iterator[list[str]]:
+        """The lines that are printed within, whether or not they are shown: --json shows none, and holds them as data."""
+        self._kept = kept = list[str]()
+        try:
+            yield kept
+        finally:
+            self._kept = None
 
 
 console = PlainConsole()

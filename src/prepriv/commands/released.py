@@ -429,14 +429,16 @@ def _asked_of_score(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]
     return [f"{file}: {line}" for line in asked]
 
 
-def _ask_before(asked: list[str], *, as_json: bool, failed: Sequence[Stop] = ()) -> None:
+def _ask_before(
+    asked: list[str], *, as_json: bool, failed: Sequence[Stop] = (), checked: Sequence[str] = ()
+) -> None:
     """The last lines of a report, after all that is routine: what was found, and what nobody should sign before it is answered. Exit code 8, or that of what failed.
 
     What failed stands on standard output, too, which is what people keep.
     """
     if as_json and failed:
         told = {"wrong": [line for one in failed for line in (*one.details, str(one))]}
-        print_json(told | ({"ask_before_you_sign": asked} if asked else {}))
+        print_json(told | _in_json(checked, asked))
     if asked or failed:
         console.print()
     for one in failed if not as_json else ():
@@ -447,6 +449,11 @@ def _ask_before(asked: list[str], *, as_json: bool, failed: Sequence[Stop] = ())
         raise failed[0]
     if asked:
         raise typer.Exit(NOT_DECIDED)
+
+
+def _in_json(checked: Sequence[str], asked: list[str]) -> dict[str, list[str]]:
+    """What was compared, line by line as it is printed without --json, and what to ask; no key where there is nothing to say."""
+    return {name: lines for name, lines in (("checked", [*checked]), ("ask_before_you_sign", asked)) if lines}
 
 
 def _beside(model: Path, given: Sequence[str | Path]) -> list[str]:
@@ -529,32 +536,33 @@ def report(
         raise
     anew, failed = None, list[Stop]()
     write_record = record is not None and _check_record(record, artifact_file(model))
-    if verify is not None:
-        anew, other = _verified(verify, model, released, ledger)
-        failed += [] if other is None else [other]
-    if failed and not ledger:
-        _say_not_written(html, record)
-        _ask_before([], as_json=as_json, failed=failed)
-    plan = released.declared
-    alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
-    shown = anew or alone  # the page that was verified has what was measured, too
-    standing = asked_of_claim(shown)
-    asked = of_ledger = standing
-    further, many = list[str](), False
-    if ledger:
-        try:
-            of_ledger, further, many, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
-        except Stop as why:  # of a ledger that is not sound, or not there
+    with console.keeping() as checked:
+        if verify is not None:
+            anew, other = _verified(verify, model, released, ledger)
+            failed += [] if other is None else [other]
+        if failed and not ledger:
             _say_not_written(html, record)
-            _ask_before([], as_json=as_json, failed=[why, *failed])
-            raise
-        failed += [] if unpaid is None else [unpaid]
-        asked = [*of_ledger, *further]
-    if ledger or verify is not None:
-        asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
-    if failed:
-        _say_not_written(html, record)
-        _ask_before(asked, as_json=as_json, failed=failed)
+            _ask_before([], as_json=as_json, failed=failed, checked=checked)
+        plan = released.declared
+        alone = Report.of(plan, private=released.private, receipt=released.receipt, model=released)
+        shown = anew or alone  # the page that was verified has what was measured, too
+        standing = asked_of_claim(shown)
+        asked = of_ledger = standing
+        further, many = list[str](), False
+        if ledger:
+            try:
+                of_ledger, further, many, unpaid = _check_charge(ledger, released, artifact_file(model), anew)
+            except Stop as why:  # of a ledger that is not sound, or not there
+                _say_not_written(html, record)
+                _ask_before([], as_json=as_json, failed=[why, *failed], checked=checked)
+                raise
+            failed += [] if unpaid is None else [unpaid]
+            asked = [*of_ledger, *further]
+        if ledger or verify is not None:
+            asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
+        if failed:
+            _say_not_written(html, record)
+            _ask_before(asked, as_json=as_json, failed=failed, checked=checked)
     if record is not None and write_record:
         _write_record(record, shown, [one for one in of_ledger if one not in standing], further, many)
     elif record is not None:
@@ -569,7 +577,7 @@ def report(
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
         alone.save(writable_file(html))
     if as_json:
-        print_json(shown.to_json() | ({"ask_before_you_sign": asked} if asked else {}))
+        print_json(shown.to_json() | _in_json(checked, asked))
     print_summary(shown)
     if anew is None:
         _say_pages_beside(model, released)
@@ -609,7 +617,7 @@ def _verified(
             )  # whose words and numbers this one cannot tell
             said = f"{verify} is not the report that this version gives for this model"
             return page, Stop(said, FOUND, [f"differs: {line}" for line in wrong])
-        console.print(f"verified: {verify} is exactly the report that this model gives")
+        console.print(f"verified: {verify} is exactly the report that this model gives", soft_wrap=True)
         if not ledger:
             console.print(_on_trust(anew), soft_wrap=True)
         booked = _booked(ledger, released, anew)

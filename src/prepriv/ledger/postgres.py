@@ -100,7 +100,7 @@ class Server:
             found = db.execute(asked, (self.schema,)).fetchone()
             if found is None:
                 raise LedgerUnavailable(
-                    f"{self.name}: no such ledger in this database. Check its path; `prepriv ledger create` makes a new one"
+                    f"{self.name}: no such ledger in this database. Check its path. For a data set that has none, `prepriv ledger create` makes it"
                 )
             if not found[0]:
                 raise LedgerUnavailable(f"{self.name}: this role may not use the ledger; nothing was granted")

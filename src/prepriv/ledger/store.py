@@ -217,7 +217,7 @@ def _connect(
         raise LedgerUnavailable(f"{path.name}: is a folder; a ledger is a file")
     if not path.is_file():
         raise LedgerUnavailable(
-            f"{path.name}: no such ledger file. Check its path; `prepriv ledger create` makes a new one"
+            f"{path.name}: no such ledger file. Check its path. For a data set that has none, `prepriv ledger create` makes it"
         )
     uri = f"{path.as_uri()}?{'immutable=1' if frozen else 'mode=rw'}"
     db = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
