@@ -15,6 +15,8 @@ import pytest
 
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
+from prepriv.estimators import PrivateClassifier
+from prepriv.ledger import Ledger
 from prepriv.tables.encoding import encode, encode_labels, encode_stream
 from prepriv.tables.readers import BadData
 from prepriv.tables.spool import Spool
@@ -173,6 +175,21 @@ def test_what_is_wrong_with_a_stream_is_one_sentence(frame, tmp_path):
         with pytest.raises(BadData, match=says) as told:
             encode(data, DOMAIN)
         assert "SECRET" not in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "twice", [{"columns": {"y": Categorical(["no", "yes"])}}, {"unit": "y", "rows_per_unit": 1}]
+)
+def test_a_label_that_is_declared_twice_is_refused_before_the_charge(tmp_path, twice):
+    """The run was charged, and then the header line was called wrong, which was right."""
+    pd.DataFrame({"a": [0.0, 1.0] * 20, "y": ["no", "yes"] * 20}).to_csv(tmp_path / "t.csv", index=False)
+    ledger = Ledger.create(tmp_path / "L.db", "people", epsilon=4, delta=1e-3)
+    declared = {"columns": {}, "classes": ["no", "yes"], "n": 40} | twice
+    domain = Domain(**declared | {"columns": {"a": Numeric(0, 1)} | declared["columns"]})
+    clf = PrivateClassifier(domain, epsilon=1.0, ledger=tmp_path / "L.db")
+    with pytest.raises(ValueError, match="label"):
+        clf.fit(str(tmp_path / "t.csv"), "y")
+    assert ledger.entries() == ()
 
 
 def test_a_dataset_that_types_texts_by_their_first_cells_is_refused(frame, tmp_path):

@@ -198,10 +198,13 @@ def _spooled(spool: Spool) -> Streamed:
 
 
 def label_of(labels: Any, domain: Domain) -> str:
-    """The name of a stream's label column: as given, else the domain's."""
+    """The name of a stream's label column: as given, else the domain's. ValueError where a domain could not have it as label: it is declared as
+    a column, the unit or the column of the periods."""
     name = domain.label if labels is None else labels
     if not isinstance(name, str):
         raise BadData("the labels of a stream are one of its columns: give its name")
+    if name != domain.label:
+        replace(domain, label=name)  # refused before anything is charged
     return name
 
 
