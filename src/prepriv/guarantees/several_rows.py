@@ -5,6 +5,7 @@ Proof: docs/proofs/several_rows.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 TOLD = (2, 5)
 """Rows of one person of which a report says what they cost."""
 _LINES = 192  # of each step, twice: any of them are sound, more are tighter
+_SAME = 1e-9  # of a delta: what two lines at the end of an envelope differ by at least
+_DENSE = 6.0  # half of them are at the hyperbolic sine of even steps up to this
 
 
 def of_several_rows(one: TradeoffFunction, rows: int) -> TradeoffFunction:
@@ -64,12 +67,11 @@ def of_several_rows(one: TradeoffFunction, rows: int) -> TradeoffFunction:
         return gaussian(rows * one.mu * UP)
     lines = one.lines()
     even = np.linspace(lines.slopes[0], lines.slopes[-1], 2 * _LINES)  # the tails, which `lines` has few of
-    step = _thinned(
-        support_lines(np.append(lines.slopes, even), np.append(lines.deltas, one._signed_delta(even)))
-    )
-    found = step
-    for _ in range(rows - 1):
-        found = _thinned(_then(found, step))
+    step = support_lines(np.append(lines.slopes, even), np.append(lines.deltas, one._signed_delta(even)))
+    reach = math.ceil(8.0 * float(np.abs(step.slopes).max())) / 8.0
+    found = step = _taken_at(step, reach)
+    for times in range(2, rows + 1):
+        found = _taken_at(_then(found, step), times * reach)
     return PiecewiseLinear(found, found)
 
 
@@ -84,14 +86,21 @@ def _then(first: SupportLines, second: SupportLines) -> SupportLines:
     return support_lines(slopes[kept], deltas[kept])
 
 
-def _thinned(lines: SupportLines) -> SupportLines:
-    """Fewer of them, half of them dense where there were many and half evenly spread."""
-    count = len(lines.slopes)
-    if count <= 2 * _LINES:
+def _taken_at(lines: SupportLines, reach: float) -> SupportLines:
+    """The envelope of many lines at slopes that only its reach decides: half of them evenly spaced, half dense about 0.
+
+    Which of many lines are left differs where a machine rounds a logarithm otherwise. The height of the envelope at a slope does not, but for
+    the last digits, and a page is compared with a second computation.
+    """
+    if len(lines.slopes) <= _LINES:  # of a curve with few kinks: they are all that it has
         return lines
-    even = np.searchsorted(lines.slopes, np.linspace(lines.slopes[0], lines.slopes[-1], _LINES))
-    kept = np.union1d(even, np.linspace(0, count - 1, _LINES).astype(int))
-    return support_lines(lines.slopes[kept], lines.deltas[kept])
+    reach, even = min(reach, STEEPEST), np.linspace(-1.0, 1.0, _LINES + 1)
+    slopes = reach * np.union1d(even, np.sinh(_DENSE * even) / math.sinh(_DENSE))
+    deltas = lines.delta(slopes)
+    implied = 1.0 - (1.0 - deltas[1:]) * np.exp(-np.diff(slopes))  # by the next line, which meets 0 where f does
+    first = int(np.argmax(np.append(deltas[:-1] < implied - _SAME, True)))
+    last = int(np.argmax(deltas <= deltas[-1] * (1.0 + _SAME)))  # from there on steeper lines are no higher
+    return support_lines(slopes[first : last + 1], deltas[first : last + 1])
 
 
 @dataclass(frozen=True)
