@@ -63,10 +63,10 @@ def table(name: str) -> Any:
             *(regression_categories.CHOSEN | regression_categories.REPORTED)[name]
         )
     x, y, bounds, target = getattr(regression, name)(0)
-    columns = {
-        f"x{j}": prepriv.Numeric(*map(float, ends)) for j, ends in enumerate(np.reshape(bounds, (-1, 2)))
+    columns: dict[str, Any] = {
+        f"x{j}": prepriv.Numeric(float(low), float(high)) for j, (low, high) in enumerate(zip(*bounds))
     }
-    domain = prepriv.Domain(columns, target=prepriv.Numeric(*map(float, target)))
+    domain = prepriv.Domain(columns, target=prepriv.Numeric(float(target[0]), float(target[1])))
     return pd.DataFrame(x, columns=list(columns)), y, domain
 
 
