@@ -924,7 +924,7 @@ ABOUT_NO_ROW = (
     "Suppose that someone knows all the data except [[any]] they guess right at most 100% of the time, instead of 50%.",
     "The data set has no name here, since no ledger was charged.",
     "Columns, bounds[[any]] and the number of records were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
-    "Nobody is named who answers for them. Whoever writes the schema can enter a name, as `declared_by:`.",
+    "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`.",
     "How good it is",
     "For whom it fails",
     "What it predicts",

@@ -148,6 +148,7 @@ def print_measured(made: PrivateEvaluation) -> None:
             (
                 "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them",
                 *made.cut,
+                *made.of_groups,
             )
         )
     )

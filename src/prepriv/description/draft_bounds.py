@@ -141,17 +141,19 @@ def bounds_between(
     if high - low < _FEW * step:
         if high <= low:
             low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
-        again = part.mu * math.sqrt(AGAIN)
+        again, step = part.mu * math.sqrt(AGAIN), (high - low) / (POINTS - 1)
         low, high, aimed = _narrowed(again, (low, high), values, most, f"{name} again", session)
+    one_value = high - low <= _ABOUT * step
     said = ""
     if one_size:
         low, high = _moved_outward((low, high), coarse, aimed / max(read, 1.0))
         said = _inside_one_size(mu, coarse, aimed, most, read)
-    if high - low <= step:
+    if one_value:
         said = f"{_ONE_VALUE}; {said}" if said else f"{_ONE_VALUE}. Declare the bounds if you know them"
     return *rounded_outward(low, high), said
 
 
+_ABOUT = 4.0  # points of the last grid between two quantiles that fell on about one value
 _ONE_VALUE = "its bounds are this narrow because most records seem to have about one value, and every number outside will be cut to them"
 
 

@@ -328,7 +328,10 @@ def _plainly(made: PrivateEvaluation, d: Difference) -> str:
     if d.of.startswith("share predicted "):
         named = printable(d.of.removeprefix("share predicted "))
         return f'of 100 records {one} are predicted "{named}" {where.format(two)}'
-    first, second = (f"{value:.4g}" for value in values)
+    figures = [made.groups[name].figures[d.of] for name in (d.one, d.two)]
+    first, second = (measured(f.value or 0.0, f.low or 0.0, f.high or 0.0)[0] for f in figures)
+    if first == second:  # apart by less than the digits that each has
+        first, second = (f"{value:.3g}" for value in values)
     return f"{printable(d.of)} is {first} {where.format(second)}"
 
 

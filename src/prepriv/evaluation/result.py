@@ -158,7 +158,7 @@ class PrivateEvaluation:
             for c in claims[1:]
             if c.conditions
         ]
-        return (*self.decided, *dict.fromkeys((*said, *rests)), *self.cut)
+        return (*self.decided, *dict.fromkeys((*said, *rests)), *self.cut, *self.of_groups)
 
     @property
     def decided(self) -> tuple[str, ...]:
@@ -180,6 +180,13 @@ class PrivateEvaluation:
         of_mean = ", those of the mean in R2, too" if "r2" in self.plan.measures else ""
         said = measured_alone(most, 6)
         return (f"errors above {said} count as {said}{of_mean}",)
+
+    @property
+    def of_groups(self) -> tuple[str, ...]:
+        """What R² of a group is beside, in one sentence; none without groups, or without it."""
+        if self.plan.by is None or "r2" not in self.plan.measures:
+            return ()
+        return ("R2 of a group is beside the mean of all records, and not beside the mean of the group",)
 
     def table(self) -> list[tuple[str, str, str, str, str]]:
         """(figure, value, 95 % interval, noise, sampling) as texts, one line per figure."""

@@ -336,4 +336,4 @@ def _of_what(report: Report) -> Iterator[str]:
         yield "The data set has no name here, since no ledger was charged."
     yield from _origin(domain)
     if domain.declared_by is None:
-        yield "Nobody is named who answers for them. Whoever writes the schema can enter a name, as `declared_by:`."
+        yield "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`."
