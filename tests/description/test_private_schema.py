@@ -495,7 +495,9 @@ def test_bounds_about_one_value_are_said_to_cut_all_others():
     rng, n = np.random.default_rng(1), 8000
     numbers = np.where(rng.random(n) < 0.999, 45.0, rng.uniform(14, 45, n)).round(1)
     table = pd.DataFrame({"ct": numbers, "year": rng.integers(1995, 2004, n), "y": rng.integers(0, 2, n)})
-    table["day"] = rng.integers(17_167, 17_532, n)  # of 2017, as numbers of days: close together, and not one value
+    table["day"] = rng.integers(
+        17_167, 17_532, n
+    )  # of 2017, as numbers of days: close together, and not one value
     said = []
     for _ in range(9):
         domain = prepriv.Domain.draft(table, label="y", epsilon=1.0, n=n, classes=["0", "1"])

@@ -689,7 +689,14 @@ def test_a_mean_residual_ends_the_warning_about_sums_only_where_it_shows_that_th
         "anything between 17 too low and 20 too high is possible. The mean target is 10.00 (9.50 to 10.50), so"
         in said
     )
-    assert "sums can be off by more than 5 %. More test rows, a larger ε or `--measure residuals`" in said
+    assert "sums can be off by more than 5 %. More test rows or a larger ε would tell more." in said
+    more = to(
+        replace(hidden, measures=(*hidden.measures, "absolute_error"))
+    )  # the mean target is that of r2, so it stays
+    assert (
+        "More test rows, a larger ε or `--measure r2 --measure residuals`" in more
+        and "alone would tell more" in more
+    )
     assert "would tell more. WHY" in said and "Nothing in these numbers" not in said
     chance = replace(hidden, residual_in_noise=False)
     assert "More test rows would tell more, and a larger ε alone may not be enough. WHY" in to(chance)

@@ -86,6 +86,11 @@ class Asked:
         if self.kind not in QUESTION_KINDS:
             raise ValueError(f"a question is one of {', '.join(QUESTION_KINDS)}; got {shown(self.kind)}")
         need = {"count": 0, "covariance": 2, "crosstab": 2}.get(self.kind, 1)
+        if self.kind == "count" and self.columns:
+            raise ValueError(
+                "count is the number of all records, or of each group (`count by COLUMN`), and takes no column; of ranges of a number "
+                "histogram(COLUMN) tells how many records each has"
+            )
         if len(self.columns) != need or not all(isinstance(name, str) for name in self.columns):
             raise ValueError(f"{self.kind} is asked of {need} column(s); got {len(self.columns)}")
         if len({*self.columns, self.by}) < need + 1:

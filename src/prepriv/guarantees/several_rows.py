@@ -97,7 +97,9 @@ def _taken_at(lines: SupportLines, reach: float) -> SupportLines:
     reach, even = min(reach, STEEPEST), np.linspace(-1.0, 1.0, _LINES + 1)
     slopes = reach * np.union1d(even, np.sinh(_DENSE * even) / math.sinh(_DENSE))
     deltas = lines.delta(slopes)
-    implied = 1.0 - (1.0 - deltas[1:]) * np.exp(-np.diff(slopes))  # by the next line, which meets 0 where f does
+    implied = 1.0 - (1.0 - deltas[1:]) * np.exp(
+        -np.diff(slopes)
+    )  # by the next line, which meets 0 where f does
     first = int(np.argmax(np.append(deltas[:-1] < implied - _SAME, True)))
     last = int(np.argmax(deltas <= deltas[-1] * (1.0 + _SAME)))  # from there on steeper lines are no higher
     return support_lines(slopes[first : last + 1], deltas[first : last + 1])

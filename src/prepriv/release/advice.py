@@ -110,7 +110,9 @@ def warn_of_noise(model: Model) -> None:
     if one:
         with contextlib.suppress(NoiseAlone):
             warnings.warn(one, NoiseAlone, stacklevel=callers_level())
-    if wide := wide_bounds_in_words(model):
+    from prepriv.release.coefficients import hardly_reached_in_words
+
+    for wide in filter(None, (wide_bounds_in_words(model), hardly_reached_in_words(model.declared))):
         with contextlib.suppress(UserWarning):
             warnings.warn(wide, UserWarning, stacklevel=callers_level())
     if model.noise_alone:
@@ -150,7 +152,7 @@ def to_do(
             )
             yield (
                 f"{', '.join(found.measures)}: nothing else was measured, and this does not say {what}. Measure that before anyone relies on it: "
-                f"{option_of(option, found.set_aside)}, {_again(found)}."
+                f"{option_of(option, set_aside=found.set_aside)}, {_again(found)}."
             )
         else:
             yield (
@@ -187,7 +189,7 @@ def to_do(
         name, records = found.scores_alone
         costs = "whole ε again" if found.set_aside else "ε again"
         yield (
-            f"AUC was refused beside the noise of {len(found.measures)} measures. {option_of('scores', found.set_aside)} alone has less noise, and about "
+            f"AUC was refused beside the noise of {len(found.measures)} measures. {option_of('scores', set_aside=found.set_aside)} alone has less noise, and about "
             f"{records:,} measured records of {in_quotes(Share(name))} would then be enough for AUC in most runs. It says whether the probabilities tell the classes apart, and not how "
             f"often a prediction is right. Measure it {_again(found)}: that costs its {costs}."
         )
@@ -221,7 +223,7 @@ def to_do(
         how = (
             f"{found.more('r2')} would tell more"
             if "r2" in found.measures
-            else f"{option_of('r2', found.set_aside)}, {_again(found)}"
+            else f"{option_of('r2', set_aside=found.set_aside)}, {_again(found)}"
         )
         yield f"Compare it with always predicting the mean before anyone relies on it: {how}."
     if found.often_cut:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
-from prepriv.columns import Categorical, Text
+from prepriv.columns import Categorical, Numeric, Text
 from prepriv.integrations.linear import raw_units
 from prepriv.plans.shrink import mean_noise, share_kept
 from prepriv.preprocessing.base import Identity, ReleasedMap
@@ -28,6 +28,7 @@ from prepriv.preprocessing.random_features import AddRandomFeatures
 from prepriv.preprocessing.root_columns import Roots
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.preprocessing.scale_map import ScaleReleased
+from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.release.noise_of_weights import known_cells, law
@@ -115,6 +116,8 @@ class Coefficients:
     shared: whether what the weights of the categories of one column had in common was moved to the intercept. With noise it is that of those
     whose released share is beyond three times its noise. perhaps_empty: (d,), the categories whose share is not: perhaps no record has them. None: not known.
 
+    unreached: of a target, numbers in units of their bounds beside scaled ones (`hardly_reached`): their weights can be far too small, by more than `noise`.
+
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
 
@@ -135,6 +138,7 @@ class Coefficients:
     shared: bool = False
     at_most: Floats | None = None
     perhaps_empty: NDArray[np.bool_] | None = None
+    unreached: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -170,7 +174,8 @@ class Coefficients:
         elif not self.centred:
             titled = [(every, f"weights in the order of the columns ({len(every)}). {NOT_WITH_ZERO[:-1]}:")]
         else:
-            every.sort(key=lambda one: -one[0])
+            apart = [one for one in every if one[1] in self.unreached]
+            every = sorted((one for one in every if one not in apart), key=lambda one: -one[0])
             count = len(every) - len(ends) * int(perhaps_empty.sum())
             clear = [one for one in every if one[0] > STANDS_OUT]
             rest = every[len(clear) :]
@@ -183,6 +188,7 @@ class Coefficients:
                     rest,
                     f"may be noise ({len(rest)}). {MOST_NOISE if self.at_most is None else _LITTLE_NOISE}:",
                 ),
+                *([(apart, _UNREACHED.format(len(apart)))] if apart else []),
             ]
         lines = (
             [self.unnamed] * (not self.names)
@@ -225,6 +231,47 @@ _NO_EFFECT = (
     "docs/scikit-learn.md, Which column matters? Scores are not log odds, so weights can be several times those of a plain logistic regression. "
     "Steps without Homogenize, as that page has them, have such weights."
 )
+
+
+_UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise:"
+
+
+def hardly_reached(plan: Plan) -> tuple[str, ...]:
+    """The numbers of a regression that are left in units of their bounds beside others of deviation one.
+
+    Noisy steps go as far along each feature as along the longest ones. A number that varies little between its bounds is hardly reached, at any epsilon.
+    """
+    domain, touched = plan.domain, set[str]()
+    if domain.target is None or not plan.private or plan.learner.steps == 1:
+        return ()
+    for planned in plan.steps:
+        step = planned.step
+        if planned.after.names != domain.space.names:
+            return ()
+        if isinstance(step, StandardScaler | MinMaxScaler) and step.way not in ("free", "public"):
+            touched |= {*(domain.space.names or ())} if step.columns is None else {*step.columns}
+    scaled = any(isinstance(planned.step, StandardScaler) for planned in plan.steps)
+    return tuple(
+        str(name)
+        for name, column in domain.columns.items()
+        if scaled and isinstance(column, Numeric) and name not in touched
+    )
+
+
+def hardly_reached_in_words(plan: Plan) -> str:
+    """The same in a sentence or two; "" where there is none."""
+    names = hardly_reached(plan)
+    if not names:
+        return ""
+    more = len(names) - _NAMED
+    listed = ", ".join(map(repr, names[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+    return (
+        f"StandardScaler leaves {listed} in units of {'its' if len(names) == 1 else 'their'} bounds. Training hardly reaches a number that varies little between its bounds: "
+        "its weight can be far too small, by more than its noise, and a larger ε does not help. Scale all numbers, or declare tighter bounds."
+    )
+
+
+_NAMED = 3  # numbers that are hardly reached
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -539,6 +586,7 @@ def coefficients(model: Model) -> Coefficients:
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     return replace(
         _compared(model, replace(found, weights=weights, bias=bias, noise=noise), single),
+        unreached=hardly_reached(model.declared),
         names=(*model.domain.space.names, *constant) if model.domain.space.names else None,
         after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         unnamed="" if model.domain.space.names else _unnamed(()),

@@ -465,7 +465,7 @@ class Quality:
             yield f"How much that is of a sum of predictions is not known: {why}."
             return
         _, low, high = (x / self._least_mean for x in self.residual)
-        small, large = (up(100 * max(x, 0.0), 2) for x in (high, -low))
+        small, large = (measured_alone(float(up(100 * max(x, 0.0), 2))) for x in (high, -low))
         if low > 0.0:
             off = f"at most {small} % too small"
         elif high < 0.0:
@@ -528,7 +528,11 @@ class Quality:
         """What makes the interval of the mean residual narrower: the end of a sentence."""
         if not self.residual_in_noise:
             return f"{self._more_rows[0].upper()}{self._more_rows[1:]} would tell more, and a larger ε alone may not be enough"
-        named = [self._more_rows, "a larger ε", *self._fewer_measures("residuals")]
+        named = [
+            self._more_rows,
+            "a larger ε",
+            *self._fewer_measures(*(m for m in ("r2", "residuals") if m in self.measures)),
+        ]
         if self.by is not None:
             named.append(f"no `--by` (`{self._python('by')}=` in Python)")
         told = _either(named)
@@ -661,16 +665,16 @@ class Quality:
         """What an option of a measurement is called in Python: of a holdout it is one of the training."""
         return f"evaluate_{option}" if self.set_aside else option
 
-    def _option(self, measure: str) -> str:
-        """What measures it, on the command line and in Python."""
-        return option_of(measure, self.set_aside)
+    def _option(self, *measures: str) -> str:
+        """What measures them, on the command line and in Python."""
+        return option_of(*measures, set_aside=self.set_aside)
 
     @property
     def _groups(self) -> str:
         return f"Whether it serves some groups worse was not measured: `--by COLUMN` (`{self._python('by')}=` in Python) does."
 
-    def _fewer_measures(self, measure: str) -> list[str]:
-        return [f"{self._option(measure)} alone"] if self.measures and self.measures != (measure,) else []
+    def _fewer_measures(self, *kept: str) -> list[str]:
+        return [f"{self._option(*kept)} alone"] if {*self.measures} > {*kept} else []
 
     @property
     def _smaller_bound(self) -> list[str]:
@@ -858,9 +862,10 @@ def _outside(whole: float | None, groups: Sequence[float | None]) -> bool:
     return whole is not None and len(known) > 1 and not min(known) <= whole <= max(known)
 
 
-def option_of(measure: str, set_aside: bool) -> str:
-    """What measures it, on the command line and in Python. set_aside: on rows that a training sets aside."""
-    return f'`--measure {measure}` (`{"evaluate_" * set_aside}measures=["{measure}"]` in Python)'
+def option_of(*measures: str, set_aside: bool) -> str:
+    """What measures these, on the command line and in Python. set_aside: on rows that a training sets aside."""
+    options, names = " ".join(f"--measure {m}" for m in measures), ", ".join(f'"{m}"' for m in measures)
+    return f"`{options}` (`{'evaluate_' * set_aside}measures=[{names}]` in Python)"
 
 
 def in_quotes(share: Share | GroupError) -> str:

@@ -89,6 +89,7 @@ class ReportSummary:
         ReportSummary
         """
         from prepriv.guarantees.several_rows import rows_of_one  # which a fit does without
+        from prepriv.release.coefficients import hardly_reached_in_words
 
         plan, found, several = report.plan, _quality(report), rows_of_one(_parts(report), report.plan.delta)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
@@ -115,15 +116,16 @@ class ReportSummary:
             (*_predicts(plan.domain), *((said,) if said else ()), *_of_what(report)),
             good,
             () if found is None else tuple(found.fails()),
-            tuple(
-                to_do(
+            (
+                *to_do(
                     found,
                     weighed=weighed,
                     weak=plan.private and plan.signal < NOISE_ALONE,
                     alone=alone,
                     claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),
                     sums=_of_sums(plan, found),
-                )
+                ),
+                *filter(None, [hardly_reached_in_words(plan)]),
             ),
             _promised(report, several),
             found,
