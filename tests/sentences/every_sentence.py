@@ -451,6 +451,11 @@ _PLAIN_DIFFERENCES = {
 }
 
 
+def last_digit(number: str) -> float:
+    """What one step of the last digit of a printed number is."""
+    return 10.0 ** -len(number.partition(".")[2])
+
+
 def _is_apart(apart: dict[tuple[str, str, str], float]) -> Callable[[str], bool]:
     """Whether a difference in plain words is one of these, with the right sign and size."""
 
@@ -460,10 +465,9 @@ def _is_apart(apart: dict[tuple[str, str, str], float]) -> Callable[[str], bool]
             if found:
                 value = apart.get((figure.format(c=found["c"]), found["one"], found["two"]))
                 times = 1 if figure == "{c}" else 100
-                near = 1.01 if times == 100 else 0.002 * (abs(float(found["v"])) + 1)
-                return (
-                    value is not None and abs(float(found["v"]) - float(found["w"]) - times * value) <= near
-                )
+                v, w = read(found["v"]), read(found["w"])
+                near = 1.01 if times == 100 else last_digit(found["v"]) + last_digit(found["w"])
+                return value is not None and abs(v - w - times * value) <= near
         return False
 
     return holds
@@ -848,6 +852,9 @@ def _more_lines(known: Known, said: dict[str, Any]) -> bool:
 
 @says(
     "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them; [[bound]], those of the mean in R2, too",
+    "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them; [[bound]], those of the mean in R2, too; R2 of a group is beside the mean of all records, and not beside the mean of the group",
+    "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them; R2 of a group is beside the mean of all records, and not beside the mean of the group",
+    "R2 of a group is beside the mean of all records, and not beside the mean of the group",
     "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them",
     "Each interval holds by itself; noise and sampling are standard deviations, or upper limits of them; [[bound]]",
     "[[bound]], those of the mean, too.",
