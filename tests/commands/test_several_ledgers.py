@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -205,3 +206,102 @@ def test_a_record_of_a_deployment_is_known_as_one(runs, tmp_path, capsys):
     assert run(["report", str(runs / "a" / "model"), "--record", str(record)]) == 0
     code, said = verified(capsys, runs / "L.db", record)
     assert code == 8 and "deployment.yaml: NOT DECIDED, not compared: a record for the registry" in said
+
+
+@pytest.fixture(scope="module")
+def drafted(tmp_path_factory):
+    """A draft that was charged to D.db, and answers and a run that were charged to M.db."""
+    folder = tmp_path_factory.mktemp("drafted")
+    level = np.random.default_rng(0).random(1500)
+    table = pd.DataFrame({"a": level.round(3), "y": np.where(level > 0.5, "yes", "no")})
+    table.to_csv(folder / "t.csv", index=False)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.chdir(folder)
+        warnings.simplefilter("ignore")
+        for name in ("D", "M", "E"):
+            Ledger.create(f"{name}.db", f"data of {name}", epsilon=2, delta=1e-4)
+        draft = ["schema", "init", "t.csv", "--label", "y", "--epsilon", "0.4", "--delta", "1e-6"]
+        assert run([*draft, "--rows", "1500", "--out", "S.yaml", "--ledger", "D.db"]) == 0
+        used = ["--schema", "S.yaml", "--ledger", "M.db"]
+        assert (
+            run(
+                ["ask", "t.csv", "mean(a)", *used, "--epsilon", "0.2", "--delta", "1e-6", "--out", "ans.json"]
+            )
+            == 0
+        )
+        assert run(["train", "t.csv", *used, "--epsilon", "1", "--holdout", "0.2", "--out", "run"]) == 0
+    return folder
+
+
+FILES = ("run/model/model.json", "run/report.html", "run/report.json")
+
+
+def findings(out):
+    """What is wrong with each file, by its name."""
+    lines = [line.partition(": WRONG: ")[::2] for line in out.splitlines() if ": WRONG: " in line]
+    assert len({name for name, _ in lines}) == len(lines)
+    return dict(lines)
+
+
+@pytest.mark.parametrize("places", [["M.db"], ["M.db", "E.db"]])
+def test_a_draft_that_was_charged_elsewhere_is_not_the_charge_of_the_run(
+    drafted, places, capsys, monkeypatch
+):
+    """A data protection officer read that M.db was made again, or that the run was not in it: the charge of the run was there."""
+    monkeypatch.chdir(drafted)
+    code, out = verified(capsys, *places, "run", "S.yaml")
+    found, nowhere = findings(out), "not in this ledger" if len(places) == 1 else "in none of these ledgers"
+    draft = f"the private draft (ε = 0.4 at δ = 1e-06) is {nowhere}"
+    paid = f"its charge 3 is in M.db, and {draft}, which can pay for what the run alone claims. Give the ledger to which the draft was charged: its receipt there is 1:"
+    assert code == 5 and {*found} == {*FILES, "S.yaml"}
+    assert all(found[name].startswith(paid) for name in FILES)
+    assert found["S.yaml"].startswith(f"{draft}: it was charged to another one, or ")
+    assert "made again" not in "".join(found[name] for name in FILES)
+    held = Ledger.open("D.db").entries()[0].head[:12]
+    assert all(line.endswith(f": its receipt there is 1:{held}") for line in found.values())
+    assert run(["ledger", "verify", *places, "run", "S.yaml", "--json"]) == 5
+    assert json.loads(capsys.readouterr().out)["files"] == {name: [line] for name, line in found.items()}
+    assert run(["report", "run", *(f"--ledger={place}" for place in places)]) == 1
+    assert f"not charged: {draft}, which can pay for what the run alone claims" in capsys.readouterr().out
+
+
+def test_of_a_run_that_is_in_no_ledger_given_both_charges_are_missed(drafted, capsys, monkeypatch):
+    monkeypatch.chdir(drafted)
+    code, out = verified(capsys, "E.db", FILES[0], "--json")
+    own, draft = json.loads(out)["files"][FILES[0]]
+    assert code == 5 and own.startswith("its charge 3 is not in this ledger: this copy, which ends at row 0")
+    assert draft.startswith("the private draft (ε = 0.4 at δ = 1e-06) is not in this ledger, either. Give ")
+
+
+@pytest.mark.parametrize("part", ["head", "plan_uid", "mu"])
+def test_an_edited_receipt_of_a_draft_and_an_edited_model_are_called_so(
+    drafted, part, tmp_path, capsys, monkeypatch
+):
+    """A model of which only the draft is elsewhere is compared with what its own charge paid for, too."""
+    monkeypatch.chdir(drafted)
+    data = json.loads((drafted / FILES[0]).read_text())
+    for draft in (data["domain"]["drafts"][0], data["plan"]["domain"]["drafts"][0]):
+        if part == "mu":
+            draft.update(mu=1e300, delta=1e-300, leak=1e-300)  # numbers of which nothing can be computed
+        else:
+            draft["ledger"][part] = draft["ledger"][part][::-1]
+    edited = tmp_path / "model.json"
+    edited.write_text(json.dumps(data))
+    code, out = verified(capsys, "M.db", *([] if part == "mu" else ["D.db"]), edited)
+    assert code == 5 and f"{edited}: WRONG: its charge 3 paid for a file that is not this one" in out
+    said = (
+        "was edited: a part of it is that of row 1 of D.db" if part != "mu" else "its charge 1 is not in this"
+    )
+    assert said in out
+
+
+def test_the_charges_of_two_ledgers_are_named_each_with_its_own(drafted, tmp_path, capsys, monkeypatch):
+    """A run and its draft, each in the first row of its ledger: `charges 1, 1 of L.db and charges 1, 1 of drafts.db`."""
+    monkeypatch.chdir(drafted)
+    Ledger.create(tmp_path / "L.db", "people", epsilon=2, delta=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = ["train", "t.csv", "--schema", "S.yaml", "--ledger", str(tmp_path / "L.db"), "--epsilon", "1"]
+        assert run([*made, "--out", str(tmp_path / "run")]) == 0
+    _, out = verified(capsys, tmp_path / "L.db", "D.db", tmp_path / "run")
+    assert out.count(f"charge 1 of {tmp_path / 'L.db'} and charge 1 of D.db") == 3 and "1, 1" not in out

@@ -28,7 +28,7 @@ from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.release.review import asked_of_claim
-from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, in_words_of
+from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, not_booked
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
 _COARSER = (
@@ -535,8 +535,7 @@ def _drafts(books: Sequence[tuple[Header, Sequence[Entry]]], model: Model) -> tu
     for drafted in model.declared.domain.drafts:
         held = next((book for book in books if charge_of_draft(book[1], drafted) is not None), None)
         if held is None:
-            which = "this ledger, which" if len(books) == 1 else "these ledgers, which"
-            wrong.append(f"{in_words_of(drafted)} is not in {which} can pay for what the run alone claims")
+            wrong.append(not_booked(drafted, len(books)))
         else:
             wrong += booked_otherwise(*held, drafted, "the model")
             unchecked += cannot_show(held[1], drafted)

@@ -82,7 +82,7 @@ def judge(
     """
     rows = [*ledgers.values()]
     judged = {
-        name: Judged(charges_in_words(one, ledgers), missing_receipts(one, rows))
+        name: Judged(charges_in_words(one, ledgers), missing_receipts(one, ledgers))
         for name, one in given.items()
     }
     sound = {name: one for name, one in given.items() if not judged[name].wrong}

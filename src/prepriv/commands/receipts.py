@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,12 +15,12 @@ from typing import Any, Literal
 from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
-from prepriv.drafted import CHARGE
+from prepriv.drafted import CHARGE, Drafted
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
-from prepriv.runs.booked import schema_files
+from prepriv.runs.booked import in_words_of, not_booked, schema_files
 from prepriv.schemas.declared_file import parse_yaml, unread_lines
 from prepriv.schemas.schema import load_schema
 
@@ -132,7 +133,7 @@ class Given:
     receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a page the
     hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is. domain, file: of a drafted
     schema what it declares, None where no run could use it, and the hash of its own bytes. as_lf: of a model the
-    hash of its bytes with the line endings that prepriv writes.
+    hash of its bytes with the line endings that prepriv writes. drafts: those whose receipts it holds, by their receipt.
     """
 
     receipts: tuple[Receipt, ...]
@@ -142,6 +143,7 @@ class Given:
     domain: Domain | None = None
     file: str = ""
     as_lf: str = ""
+    drafts: Mapping[Receipt, Drafted] = field(default_factory=dict)
 
     @property
     def is_schema(self) -> bool:
@@ -245,13 +247,16 @@ def _collect(found: Collected, file: Path) -> None:
     if mine is None:
         found.not_compared[name] = "it holds no receipt"
         return
-    receipts = tuple(dict.fromkeys(_receipts(data)))
+    receipts, drafts = tuple(dict.fromkeys(_receipts(data))), dict(_drafts(data))
     if is_schema:
         domain = _domain_of(file)
-        found.given[name] = Given(receipts, mine, _drafted_in(domain), "schema", domain, file=sha256_of(file))
+        artifacts = _drafted_in(domain)
+        found.given[name] = Given(
+            receipts, mine, artifacts, "schema", domain, file=sha256_of(file), drafts=drafts
+        )
     else:
         kind, artifacts = _artifact_in(file, data, is_model)
-        found.given[name] = Given(receipts, mine, artifacts, kind, as_lf=as_lf)
+        found.given[name] = Given(receipts, mine, artifacts, kind, as_lf=as_lf, drafts=drafts)
 
 
 def _receipt_of_score(file: Path) -> Receipt | None:
@@ -398,8 +403,8 @@ def charges_in_words(given: Given, ledgers: Mapping[str, Sequence[Entry]]) -> st
     found = list[str]()
     for place, rows in ledgers.items():
         held = {(one.sequence, one.head) for one in rows}
-        own = {receipt[0] for receipt in given.receipts if receipt[:2] in held}
-        paid = [one for one in charges_of(given, [rows]) if given.own is None or one in own]
+        own = [receipt[0] for receipt in given.receipts if receipt[:2] in held]
+        paid = charges_of(given, [rows]) if given.own is None else own
         if paid:
             of = f" of {place}" if len(ledgers) > 1 else ""
             found.append(f"charge{'s' if len(paid) > 1 else ''} {', '.join(map(str, paid))}{of}")
@@ -451,39 +456,87 @@ def _drafted_in(domain: Domain | None) -> tuple[str, ...]:
     return (here, *(content for content in held if content is not None))
 
 
-def missing_receipts(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
+def missing_receipts(given: Given, ledgers: Mapping[str, Sequence[Entry]]) -> list[str]:
     """What no ledger of these holds as a charge, or holds as the charge of a file that is not this one: one line each."""
-    held = {
-        (entry.sequence, entry.head, entry.plan_uid)
-        for entries in ledgers
-        for entry in entries
-        if entry.kind == "charged"
-    }
-    which = "this ledger" if len(ledgers) == 1 else "any of these ledgers"
-    last = max((entries[-1].sequence for entries in ledgers if entries), default=0)
+    all_rows = [*ledgers.values()]
     if given.own is None:
         return (
             []
-            if charges_of(given, ledgers)
+            if charges_of(given, all_rows)
             else [
-                f"no release in {which} is this file: it was changed since, or its ledger is given as an older copy, or not at all"
+                f"no release in {_any_of(ledgers)} is this file: it was changed since, or its ledger is given as an older copy, or not at all"
             ]
         )
-    wrong = [
-        f"its charge {one[0]} is not in {which}{where_it_is(one[0], last, len(ledgers))}"
-        for one in given.receipts
-        if one not in held
-    ]
+    held = {_receipt_of(one) for rows in all_rows for one in rows if one.kind == "charged"}
+    lost = [one for one in given.receipts if one not in held]
+    last = max((rows[-1].sequence for rows in all_rows if rows), default=0)
+    lost.sort(key=lambda one: one != given.own)
+    wrong = [_is_not_here(given, one, ledgers, last) for one in lost]
+    return wrong if given.own in lost else [*wrong, *_of_another_file(given, all_rows)]
+
+
+def _of_another_file(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
+    """Whether the charge that a file names paid for another file."""
+    assert given.own is not None
     recorded = _recorded(given, ledgers)
-    if wrong or not recorded or not given.artifacts:
-        return wrong
+    if not recorded or not given.artifacts:
+        return []
     if given.kind == "other" and not _all_is_booked(given, ledgers):
-        return wrong  # a charge can be released as a page and given out as JSON, too: `unanswered`
+        return []  # a charge can be released as a page and given out as JSON, too: `unanswered`
     if recorded == {given.as_lf} != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for {OTHER_ENDS}"]
     if not given.is_schema and recorded != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for a file that is not this one"]
     return []  # of a schema `prepriv.runs.booked` compares what was drafted
+
+
+def _receipt_of(entry: Entry) -> Receipt:
+    return entry.sequence, entry.head, entry.plan_uid
+
+
+def _any_of(ledgers: Mapping[str, Sequence[Entry]]) -> str:
+    return "this ledger" if len(ledgers) == 1 else "any of these ledgers"
+
+
+def _is_not_here(given: Given, receipt: Receipt, ledgers: Mapping[str, Sequence[Entry]], last: int) -> str:
+    """That no ledger given holds a charge, and what to do. last: their last row."""
+    if receipt in given.drafts:
+        with suppress(ValueError):  # of numbers that no draft has
+            return _draft_is_not_here(given, receipt, ledgers, last)
+    return (
+        f"its charge {receipt[0]} is not in {_any_of(ledgers)}{where_it_is(receipt[0], last, len(ledgers))}"
+    )
+
+
+def _draft_is_not_here(
+    given: Given, receipt: Receipt, ledgers: Mapping[str, Sequence[Entry]], last: int
+) -> str:
+    """The same of the charge of a draft. That of the run is another one, which may well be there."""
+    drafted, (row, head, uid), alone = given.drafts[receipt], receipt, len(ledgers) == 1
+    draft = in_words_of(drafted)
+    held = {
+        place: {_receipt_of(one) for one in rows if one.kind == "charged"} for place, rows in ledgers.items()
+    }
+    part = [
+        (one[0], place) for place, here in held.items() for one in here if head == one[1] or uid == one[2]
+    ]
+    if part:
+        return f"the receipt of {draft} was edited: a part of it is that of row {part[0][0]} of {part[0][1]}, and the rest is not"
+    none_of = f"{draft} is {'not in this ledger' if alone else 'in none of these ledgers'}"
+    give = f"Give the ledger to which the draft was charged: its receipt there is {row}:{head[:12]}"
+    if given.is_schema:
+        ends = f"this copy, which ends at row {last}"
+        made_again = f"{ends} and holds something else in row {row}, was made again"
+        copy = (
+            (made_again if row <= last else f"{ends}, is older")
+            if alone
+            else "one of them is older or was made again"
+        )
+        return f"{none_of}: it was charged to another one, or {copy}. {give}"
+    paid = [place for place, here in held.items() if given.own in here]
+    if given.own is None or not paid:
+        return f"{none_of}, either. {give}"
+    return f"its charge {given.own[0]} is in {' and '.join(paid)}, and {not_booked(drafted, len(ledgers))}. {give}"
 
 
 def in_a_receipt(header: Header, row: Entry) -> dict[str, tuple[str, str]]:
@@ -588,3 +641,13 @@ def _receipts(data: Any) -> Iterator[Receipt]:
     parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
     for part in parts:
         yield from _receipts(part)
+
+
+def _drafts(data: Any) -> Iterator[tuple[Receipt, Drafted]]:
+    """The drafts that were charged, wherever they stand in plain data."""
+    parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
+    if isinstance(data, Mapping) and (mine := next(_receipts(data.get("ledger")), None)) is not None:
+        with suppress(ValueError):
+            yield mine, Drafted.from_json(data)
+    for part in parts:
+        yield from _drafts(part)

@@ -36,6 +36,12 @@ def in_words_of(drafted: Drafted) -> str:
     return f"the private draft ({epsilon_at(_claim(drafted).epsilon(drafted.delta), drafted.delta)})"
 
 
+def not_booked(drafted: Drafted, ledgers: int) -> str:
+    """That none of so many ledgers holds the charge of a draft which a model claims beside its run."""
+    which = "not in this ledger" if ledgers == 1 else "in none of these ledgers"
+    return f"{in_words_of(drafted)} is {which}, which can pay for what the run alone claims"
+
+
 def charge_of_draft(entries: Sequence[Entry], drafted: Drafted) -> Entry | None:
     """The row that its receipt names."""
     key = tuple((drafted.ledger or {}).get(name) for name in CHARGE)
