@@ -336,7 +336,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.model_ = replace(self.model_, found=found_note(made, trained.audited))
         from prepriv.release.advice import warn_of_noise
 
-        warn_of_noise(self.model_)
+        warn_of_noise(self.model_, None if made is None else made.quality)
         self.report_ = Report.of(
             plan,
             private=trained.private,

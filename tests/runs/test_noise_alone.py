@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing import RandomFeatures, Rescale
 from prepriv.release.advice import NoiseAlone, noise_in_words
 from prepriv.release.model import BadArtifact, Model
+from prepriv.release.quality import Quality, Share
 from prepriv.runs.noise_alone import NoisySums, _quantile
 from prepriv.runs.run import execute, room_for
 from prepriv.tables.encoding import encode, encode_labels
@@ -150,6 +152,62 @@ def test_a_tool_that_numbers_the_classes_is_warned_about_and_the_report_says_it(
     with pytest.warns(NoiseAlone) as told:
         numbered.fit(x, y)
     assert not any("range" in str(w.message) for w in told)
+
+
+def test_beside_what_was_measured_it_says_what_holds_of_both(table, monkeypatch):
+    """A page with a score said "measure it before you use it", and so did the warning of its training."""
+    monkeypatch.setattr(NoisySums, "alone", lambda _: True)
+    x, y = table
+    clf = prepriv.PrivateClassifier(DOMAIN.with_n(None), holdout=0.5, evaluate_epsilon=8.0, threads=1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = clf.fit(x, np.random.default_rng(0).permutation(y))
+    said = noise_in_words(DOMAIN.classes, made.evaluation_.quality, in_python=True)
+    shown = [str(w.message) for w in told if w.category is NoiseAlone]
+    assert made.model_.noise_alone and shown == [said] * bool(said)
+    assert made.report_.summary.to_do[:1] == (said,) or not said
+    assert "measure it before" not in said + " ".join(made.report_.summary.to_do)
+
+
+RIGHT = Share("right", 0.6, 0.55, 0.65)
+MEASURED = Quality("", RIGHT, Share("no", 0.6, 0.55, 0.65), set_aside=True, measures=("confusion", "scores"))
+SUSPECTS = ', or no label is a declared class ("no", "yes"). `prepriv.validate'
+
+
+@pytest.mark.parametrize(
+    "found, said",
+    [
+        (
+            {"apart": "balanced accuracy 0.62, 0.51 to 0.73"},
+            "The measurement shows that it tells the classes",
+        ),
+        (
+            {"apart": "AUC 0.62, 0.51 to 0.73"},
+            "The measurement shows that its probabilities tell the classes",
+        ),
+        (
+            {"apart": "balanced accuracy 0.503 on these rows", "measures": ()},
+            "On the rows that were measured it tells the classes apart.",
+        ),
+        ({}, "noise, nor does what was measured. The rows may say too little at this ε."),
+        ({"by": "site"}, "noise, nor does what was measured of all records. The rows may say"),
+        (
+            {"set_aside": False},
+            f"nor does what was measured. The rows may say too little at this ε{SUSPECTS}",
+        ),
+        ({"right": Share("right")}, f"what was measured. The rows may say too little at this ε{SUSPECTS}"),
+        (
+            {"right": Share("right", 0.0, 0.0, 0.3), "warning": "few labels"},
+            f"the model is more than noise. The rows may say too little at this ε{SUSPECTS}",
+        ),
+        ({"commonest": Share("no", 0.4, 0.35, 0.45)}, ""),
+    ],
+)
+def test_what_is_said_of_each_measurement(found, said):
+    """The labels are suspected only where no prediction for rows of the same table is shown to be right."""
+    told = noise_in_words(("no", "yes"), replace(MEASURED, **found))
+    assert said in told and bool(said) == bool(told) and "measure it" not in told
+    assert ("validate" in told) == (SUSPECTS in said)
 
 
 def test_a_filter_that_makes_it_an_error_does_not_cost_what_was_paid_for(table):

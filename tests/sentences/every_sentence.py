@@ -32,6 +32,7 @@ _PARTS = {
     "declared": "(?P<declared>declared )?",
     "kind": "(?P<kind>empty cells|cells that are not as declared|numbers outside their declared bounds are read as the nearest bound)",
     "cells": r"(?P<cells>.*)",
+    "all": "(?: of all records)?",
     "key": r"(?P<key>\w+)",
     "rest": r"(?P<rest>.*)",
 }
@@ -229,6 +230,29 @@ def _scores_alone(known: Known, said: dict[str, Any]) -> bool:
 )
 def _no_thresholds(known: Known, said: dict[str, Any]) -> bool:
     return "scores" in known.seen["measures"] and len(known.case.classes) == 2
+
+
+@says(
+    "What training released does not stand out of its noise by itself. The measurement shows that it tells the classes apart.",
+    "What training released does not stand out of its noise by itself. The measurement shows that its probabilities tell the classes apart.",
+)
+def _tells_apart(known: Known, said: dict[str, Any]) -> bool:
+    """Shown at nearly no noise: the figures of the rows themselves lie above chance."""
+    return (
+        max(known.figure("balanced accuracy") - 1 / len(known.case.classes), known.figure("AUC") - 0.5) > 0.01
+    )
+
+
+@says(
+    "What was released does not show that the model is more than noise, nor does what was measured[[all]]. The rows may say too little at this ε.",
+    "What was released does not show that the model is more than noise, nor does what was measured[[all]]. The rows may say too little at this ε, or no label is a declared class ([[names]]). `prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone.",
+)
+def _no_more_than_noise(known: Known, said: dict[str, Any]) -> bool:
+    """Nothing shows that it tells the classes apart; and labels are suspected only where none is shown to be declared."""
+    right = (known.said == known.table.y)[known.labelled()].sum()
+    few, found = known.seen.get("few", 0), known.figure("balanced accuracy")
+    guessed = few or (found is not None and found < 1 / len(known.case.classes) + 0.1)
+    return guessed and not _beaten(known)[1] and ("names" not in said or right <= few)
 
 
 @says(

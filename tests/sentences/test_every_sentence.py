@@ -12,6 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -163,8 +164,31 @@ def test_what_a_training_says_about_the_rows_that_it_set_aside(name, wide, capsy
     check_training(CASES[name], [], wide, capsys)
 
 
-def check_training(case: Case, more: list[str], wide: Path, capsys) -> None:
-    """Of a training with a holdout, everything that is printed and written."""
+FAINT = CASES["balanced"].table.x.astype(float).to_numpy() / 100
+NOISY = {  # the chance of "yes" of each row, and what is said of training whose sums look like noise alone
+    "the probabilities tell": (0.05 + 0.4 * FAINT, "its probabilities tell the classes apart."),
+    "it tells": (0.35 + 0.3 * FAINT, "it tells the classes apart."),
+    "nobody knows": (np.full(len(FAINT), 0.4), "nor does what was measured of all records."),
+    "it beats the commonest": (FAINT, ""),
+}
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_what_it_says_of_training_that_looks_like_noise(name, wide, capsys, monkeypatch):
+    """A page said "measure it before you use it", and doubted the labels, above "it does tell the classes apart"."""
+    monkeypatch.setattr("prepriv.runs.noise_alone.NoisySums.alone", lambda _: True)
+    chance, told = NOISY[name]
+    drawn = np.random.default_rng(3).random(len(chance)) < chance
+    case = CASES["balanced"]
+    table = case.table.assign(y=np.where(drawn, "yes", "no"))
+    said = check_training(replace(case, name=name, table=table), [], wide, capsys)
+    first = [s for s in said if "its noise by itself" in s or "more than noise" in s]
+    assert len(first) == bool(told) and all(told in s for s in first)
+    assert not any("measure it before" in s or "declared class" in s for s in said)
+
+
+def check_training(case: Case, more: list[str], wide: Path, capsys) -> list[str]:
+    """Of a training with a holdout, everything that is printed and written. Gives the sentences about rows."""
     (wide / "s.yaml").write_text(case.schema)
     case.table.to_csv("t.csv", index=False)
     asked = ["--epsilon", EPSILON, "--holdout", "0.5", "--by", "g", *more]
@@ -182,6 +206,7 @@ def check_training(case: Case, more: list[str], wide: Path, capsys) -> None:
     if not more:
         check_tables(lines, known)
     check_lines(lines, known)
+    return said
 
 
 GROUPS = ["--by", "g"]

@@ -26,19 +26,45 @@ class NoiseAlone(UserWarning):
     """What a training released looks like noise alone: its noisy sums, or all slopes of a target, which are then drawn to 0."""
 
 
-def noise_in_words(classes: Sequence[Any], *, in_python: bool = False) -> str:
-    """What noisy sums that look like noise alone may mean. classes: as declared; no label was looked at. in_python: names tools of
-    scikit-learn that number classes, which no command uses."""
-    numbered = [str(name) for name in classes] == [str(k) for k in range(len(classes))]
-    tools = (
-        ""
-        if numbered or not in_python
-        else "VotingClassifier, StackingClassifier, BaggingClassifier, OneVsRestClassifier and cross_val_predict with predict_proba number the "
-        f"classes before they fit: for them declare classes=list(range({len(classes)})) and give such labels. "
+_NO_MORE = "What was released does not show that the model is more than noise"
+_SAYS_WHICH = "`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
+
+
+def noise_in_words(classes: Sequence[Any], found: Quality | None = None, *, in_python: bool = False) -> str:
+    """What noisy sums that look like noise alone may mean. classes: as declared; no label was looked at. found: what was measured of the model, which may
+    show more; "" where it is shown to beat the commonest class. in_python: names tools of scikit-learn that number classes, which no command uses."""
+    if found is not None and found.beats_the_commonest:
+        return ""
+    if found is not None and found.apart is not None:
+        where = "The measurement shows that" if found.measures else "On the rows that were measured"
+        who = "its probabilities tell" if found.apart.startswith("AUC") else "it tells"
+        return f"What training released does not stand out of its noise by itself. {where} {who} the classes apart."
+    measured = ""
+    if found is not None and found.warning is None:  # a warning names what nothing was measured of
+        measured = f", nor does what was measured{'' if found.by is None else ' of all records'}"
+    if found is not None and _has_declared_labels(found):
+        return f"{_NO_MORE}{measured}. The rows may say too little at this ε."
+    tools = _tools_in_words(classes) if in_python else ""
+    first = (
+        f"{_NO_MORE}. It may still be good: measure it before you use it or throw it away. Otherwise the rows"
+        if found is None
+        else f"{_NO_MORE}{measured}. The rows may"
     )
+    return f"{first} say too little at this ε, or no label is a declared class ({first_of([str(name) for name in classes])}). {tools}{_SAYS_WHICH}"
+
+
+def _has_declared_labels(found: Quality) -> bool:
+    """Whether it is shown of the table of the training: predictions for rows that it set aside are right."""
+    return found.set_aside and found.right is not None and found.right.floor > 0
+
+
+def _tools_in_words(classes: Sequence[Any]) -> str:
+    """Which tools of scikit-learn number classes; "" where they are numbered."""
+    if [str(name) for name in classes] == [str(k) for k in range(len(classes))]:
+        return ""
     return (
-        "What was released does not show that the model is more than noise. It may still be good: measure it before you use it or throw it away. "
-        f"Otherwise the rows say too little at this ε, or no label is a declared class ({first_of([str(name) for name in classes])}). {tools}`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
+        "VotingClassifier, StackingClassifier, BaggingClassifier, OneVsRestClassifier and cross_val_predict with predict_proba number the "
+        f"classes before they fit: for them declare classes=list(range({len(classes)})) and give such labels. "
     )
 
 
@@ -104,8 +130,8 @@ def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
     )
 
 
-def warn_of_noise(model: Model) -> None:
-    """Warn about a model that was paid for. A filter that makes the warning an error cannot cost the model: nothing is said then."""
+def warn_of_noise(model: Model, found: Quality | None = None) -> None:
+    """Warn about a model that was paid for. found: what was measured of it. A filter that makes the warning an error cannot cost the model: nothing is said then."""
     one = one_number_in_words(model)
     if one:
         with contextlib.suppress(NoiseAlone):
@@ -115,11 +141,9 @@ def warn_of_noise(model: Model) -> None:
     for wide in filter(None, (wide_bounds_in_words(model), hardly_reached_in_words(model.declared))):
         with contextlib.suppress(UserWarning):
             warnings.warn(wide, UserWarning, stacklevel=callers_level())
-    if model.noise_alone:
+    if model.noise_alone and (said := noise_in_words(model.domain.classes, found, in_python=True)):
         with contextlib.suppress(NoiseAlone):
-            warnings.warn(
-                noise_in_words(model.domain.classes, in_python=True), NoiseAlone, stacklevel=callers_level()
-            )
+            warnings.warn(said, NoiseAlone, stacklevel=callers_level())
 
 
 def to_do(
@@ -136,7 +160,7 @@ def to_do(
     follows what was measured of it."""
     for parameter, why in claim:
         yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
-    if alone and not (found is not None and found.beats_the_commonest):
+    if alone:
         yield alone
     if found is not None and found.warning is not None:
         yield (

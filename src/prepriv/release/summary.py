@@ -95,7 +95,7 @@ class ReportSummary:
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
         noise = report.model is not None and report.model.noise_alone
         one = "" if report.model is None else one_number_in_words(report.model)
-        alone = noise_in_words(plan.domain.classes) if noise else one
+        alone = noise_in_words(plan.domain.classes, found) if noise else one
         said = decision_in_words(plan.class_weight, plan.domain.classes)
         good = (
             (
