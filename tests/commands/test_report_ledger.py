@@ -907,6 +907,11 @@ def test_an_audit_whose_page_is_not_given_is_asked_for(tmp_path, capsys):
             assert ("what the audit of the run found: the release of row 1" in capsys.readouterr().out) is (
                 code == 8
             )
+    found = clf.report_.audited
+    page = replace(clf.report_, audited=replace(found, correct=found.correct - 1)).save(tmp_path / "e.html")
+    assert run(["report", model, "--verify", str(page), "--ledger", ledger]) == 1
+    said = " ".join(capsys.readouterr().out.split())  # "the canaries on the page is not the one"
+    assert "not charged: the canaries on the page are not those whose hash the ledger holds" in said
 
 
 def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):

@@ -36,6 +36,7 @@ _COARSER = (
     "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
 )
 _GIVE = ", and give it to `prepriv report MODEL --verify`, or to `prepriv ledger verify`"
+_NOT_THE_ONE = {SCORE: "is not the one", CANARIES: "are not those"}
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
@@ -105,7 +106,7 @@ def charge_problems(
                 wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
     if page is not None:
         wrong += [
-            f"the {name} on the page is not the one whose hash the ledger holds: numbers were edited, or left out"
+            f"the {name} on the page {_NOT_THE_ONE[name]} whose hash the ledger holds: numbers were edited, or left out"
             for name in booked_findings(place, model, page)[1]
         ]
     books = [book, *map(Ledger.open, others)]
