@@ -493,3 +493,25 @@ def test_a_number_or_two_columns_as_groups_are_refused_with_the_way():
     for by, way in (("a", "categories:"), ("b by c", "crosstab(b, c)"), ("b and c", "crosstab(b, c)")):
         with pytest.raises(ValueError, match=re.escape(way)):
             plan_questions(columns, [f"count by {by}"], epsilon=1.0, n=9)
+
+
+@pytest.mark.parametrize(
+    "column, bins, first, last",
+    [
+        (Numeric(1974, 2002), 20, "1,974 to below 1,975.4", "2,000.6 to 2,002"),
+        (Numeric(1973.5, 2002.5), 29, "1,973.5 to below 1,974.5", "2,001.5 to 2,002.5"),
+        (Numeric(10_000, 10_200), 20, "10,000 to below 10,010", "10,190 to 10,200"),
+        (Numeric(0, 100, written="date"), 8, "1970-01-01 to below 1970-01-14", "1970-03-30 to 1970-04-11"),
+    ],
+)
+def test_bins_of_a_histogram_are_named_by_their_own_edges(column, bins, first, last):
+    """A finding: edges had four digits, so that 877 women of 1978 stood in "1977 to 1978", and none in "1978 to 1980"."""
+    domain = Domain({"year": column}, n=500)
+    table = {"year": np.linspace(column.low, column.high, 500).tolist()}
+    if column.written == "date":
+        table = {"year": ["1970-01-14"] * 500}  # the first day of the second bin
+    found = prepriv.ask(pd.DataFrame(table), domain, [f"histogram(year, {bins})"], epsilon=1.0)
+    names = [what for _, what, _ in found.lines()]
+    assert column.written == "number" or found.lines()[1][2].low > 400
+    assert (names[0], names[-1], len({*names})) == (first, last, bins)
+    assert first in str(found)

@@ -17,7 +17,7 @@ from prepriv.columns import MISSING, OTHER, Column, Numeric
 from prepriv.description.answers import Answer, released_answers, wide_answers
 from prepriv.description.asked import RANKS, Asked, AskedPlan, plan_questions
 from prepriv.description.cells_in_words import between, cut_columns, not_above_zero, says_little, some_of
-from prepriv.description.estimates import NOTHING, Estimate
+from prepriv.description.estimates import NOTHING, Estimate, edges_in_words
 from prepriv.description.look import PrivateFrame, rows_there
 from prepriv.description.questions import Histogram
 from prepriv.domain import Domain
@@ -78,7 +78,11 @@ class Answers(Mapping[str, Answer]):
 
     def lines(self) -> list[tuple[str, str, Estimate]]:
         """(question, what the number is about, the number) for each number."""
-        return [(question, what, e) for question, found in self.found.items() for what, e in _flat(found)]
+        return [
+            (question, what, e)
+            for question, found in self.found.items()
+            for what, e in _flat(found, _written(question, self.plan.domain.columns))
+        ]
 
     def in_short(self) -> list[tuple[str, str, str]]:
         """The same as texts, for people: cells about which nothing can be said, and cells of "other" or "missing" that may well be empty,
@@ -247,25 +251,33 @@ class Questioned(PrivateFrame):
         return encode(frame.select(list(self.domain.columns)).to_native(), self.domain)
 
 
-def _flat(found: Answer) -> Iterator[tuple[str, Estimate]]:
-    """Every number of an answer, with what it is of."""
+def _flat(found: Answer, written: str) -> Iterator[tuple[str, Estimate]]:
+    """Every number of an answer, with what it is of. written: how the numbers of a histogram's column are."""
     if isinstance(found, Estimate):
         yield "", found
     elif isinstance(found, Histogram):
-        for k, e in enumerate(found.counts):
-            yield f"{found.edges[k]:.4g} to {found.edges[k + 1]:.4g}", e
+        edges = edges_in_words(found.edges, written)
+        for k, e in enumerate(found.counts, 1):
+            yield f"{edges[k - 1]} to {'below ' if k < len(found.counts) else ''}{edges[k]}", e
     else:
         for name, inner in found.items():
-            yield from ((", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner))
+            yield from ((", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner, written))
+
+
+def _written(question: str, columns: Mapping[str, Column]) -> str:
+    """How the numbers of the column are written that is asked about first."""
+    asked = Asked.of(question)
+    column = columns.get(asked.columns[0]) if asked.columns else None
+    return column.written if isinstance(column, Numeric) else "number"
 
 
 def _in_short(question: str, found: Answer, columns: Mapping[str, Column]) -> Iterator[tuple[str, str]]:
     """What of an answer is shown, each with what it is of."""
     asked = Asked.of(question)
     of = columns[asked.columns[0]] if asked.kind in RANKS else None
-    cells, nothing = list[tuple[str, Estimate]](), list[str]()
+    cells, nothing, written = list[tuple[str, Estimate]](), list[str](), _written(question, columns)
     for name, inner in found.items() if isinstance(found, Mapping) else [("", found)]:
-        told = [(", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner)]
+        told = [(", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner, written)]
         gone = [what for what, e in told if math.isnan(e.value)]
         nothing += [str(name)] if len(gone) == len(told) > 1 else gone
         cells += [(what, e) for what, e in told if not math.isnan(e.value)]

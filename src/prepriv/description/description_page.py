@@ -15,14 +15,13 @@ from prepriv._text import printable
 from prepriv.columns import Column, Numeric, cut_in_words
 from prepriv.description.cells_in_words import cut_columns, not_above_zero, says_little, some_of
 from prepriv.description.describe import Description
-from prepriv.description.estimates import NOTHING, Estimate
+from prepriv.description.estimates import NOTHING, Estimate, edges_in_words
 from prepriv.description.grouped import GroupDifference, GroupSummary
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.drafts import claims
 from prepriv.guarantees.printed import epsilon_at, exact, up
 from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
-from prepriv.tables.written import DATES, spelled
 
 _WIDE, _TALL = 420, 150
 _FEW = 3  # cells of a group, and
@@ -244,15 +243,10 @@ def picture(name: str, summary: NumericSummary | CategoricalSummary) -> str:
             label(at, 8, f"{q:g}", "middle", AMBER),
         ]
     parts.append(stroke(20, 10 + _TALL, 20 + _WIDE, 10 + _TALL))
+    ends = edges_in_words(edges, summary.written)
     for at in (0, len(counts) // 2, len(counts)):
-        parts.append(label(20 + at * width, 26 + _TALL, _edge(edges[at], summary.written), "middle"))
+        parts.append(label(20 + at * width, 26 + _TALL, ends[at], "middle"))
     return svg(f"histogram of {name}", _WIDE + 40, _TALL + 36, parts)
-
-
-def _edge(x: float, written: str) -> str:
-    """An end of a bin: of a column of dates the day."""
-    said = spelled(float(math.floor(x)) if written in DATES else x, written)
-    return said if isinstance(said, str) else f"{said:.4g}"
 
 
 def _lying(title: str, counts: Sequence[tuple[str, Estimate]]) -> str:

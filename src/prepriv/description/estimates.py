@@ -7,7 +7,9 @@ Proof: docs/proofs/describe.md.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 
@@ -16,7 +18,7 @@ import numpy as np
 from prepriv._arrays import Floats
 from prepriv._rounding import UP
 from prepriv.guarantees.printed import measured
-from prepriv.tables.written import TIMES, spelled
+from prepriv.tables.written import DATES, TIMES, spelled
 
 PRESENT, SQUARE = 1.5, 1.66  # weights of the two numbers beside u
 IN_GROUPS = (
@@ -130,6 +132,22 @@ def short_number(x: float) -> str:
     ('48,212', '0.1235', '-3e+09')
     """
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"
+
+
+def edges_in_words(edges: Sequence[float], written: str = "number") -> list[str]:
+    """Edges of bins as they are printed: with as many digits as the narrowest bin needs; of a column of dates the first day above each.
+
+    >>> edges_in_words([1974, 1975.4, 1976.8]), edges_in_words([10_000, 10_010.0])
+    (['1,974', '1,975.4', '1,976.8'], ['10,000', '10,010'])
+    """
+    if written in TIMES:
+        return [str(spelled(float(math.ceil(x)) if written in DATES else x, written)) for x in edges]
+    narrowest = min((b - a for a, b in itertools.pairwise(edges)), default=1.0)
+    digits = max(0, math.ceil(-math.log10(max(narrowest, 1e-300) / 50)))
+    return [
+        f"{round(x, digits) + 0.0:,.{digits}f}".rstrip("0").rstrip(".") if digits else f"{x:,.0f}"
+        for x in edges
+    ]
 
 
 NOTHING = Estimate(math.nan, math.nan, math.nan)
