@@ -66,7 +66,7 @@ _CENTRED = (
 )
 _LEFT_AS_THEY_ARE = (
     "numbers that a StandardScaler leaves as they are keep the units of their bounds, and training hardly reaches what varies little between them: "
-    "their weights can be far too small at every epsilon. Scale all numbers"
+    "their weights can be far too small, and other weights take their part. Scale all numbers"
 )
 OWN_CELL = "a cell of the one-hot code"
 NOISY_MEANS = "gaps of all numbers are filled by noisy means"
@@ -376,7 +376,7 @@ class _OwnReader:
             steps.insert(0, ConstantImputer(constant) if fill is None else fill(payment=pay.Budget()))
         if not gaps:  # nothing is filled
             self.differs = [told for told in self.differs if told not in (NOISY_MEANS, _NOISY_MEDIANS)]
-        if self.domain.target is not None and any(isinstance(s, StandardScaler) and s.columns for s in steps):
+        if any(isinstance(s, StandardScaler) and s.columns for s in steps):
             self.differs += [_LEFT_AS_THEY_ARE] if self.raw & {*self.domain.feature_names} else []
         every = set(self.names_now or self.domain.feature_names)
         if steps and not ("all" in self.centred or self.centred >= every):

@@ -116,7 +116,9 @@ class Coefficients:
     shared: whether what the weights of the categories of one column had in common was moved to the intercept. With noise it is that of those
     whose released share is beyond three times its noise. perhaps_empty: (d,), the categories whose share is not: perhaps no record has them. None: not known.
 
-    unreached: of a target, numbers in units of their bounds beside scaled ones (`hardly_reached`): their weights can be far too small, by more than `noise`.
+    rare: of classes, the categories that few records have, by their released shares: their weights can be far too small, too.
+
+    unreached: numbers in units of their bounds beside scaled ones (`hardly_reached`): their weights can be far too small, by more than `noise`.
 
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
     """
@@ -139,6 +141,7 @@ class Coefficients:
     at_most: Floats | None = None
     perhaps_empty: NDArray[np.bool_] | None = None
     unreached: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -198,6 +201,7 @@ class Coefficients:
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
             + [_PEOPLE] * (self.at_most is not None)
+            + _rare_in_words(self.rare)
             + [_SHARED if self.at_most is None else _SHARED_BY_SHARE] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
@@ -233,20 +237,22 @@ _NO_EFFECT = (
 )
 
 
-_UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise:"
+_UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise, and others take their part:"
 
 
 def hardly_reached(plan: Plan) -> tuple[str, ...]:
-    """The numbers of a regression that are left in units of their bounds beside others of deviation one.
+    """The numbers that are left in units of their bounds beside others of deviation one.
 
-    Noisy steps go as far along each feature as along the longest ones. A number that varies little between its bounds is hardly reached, at any epsilon.
+    Noisy steps go as far along each feature as along the longest ones. A number that varies little between its bounds is hardly reached.
     """
     domain, touched = plan.domain, set[str]()
-    if domain.target is None or not plan.private or plan.learner.steps == 1:
+    if not plan.private or plan.learner.steps == 1 or domain.space.names is None:
         return ()
     for planned in plan.steps:
         step = planned.step
-        if planned.after.names != domain.space.names:
+        if isinstance(step, Homogenize):
+            continue
+        if not {*domain.space.names} <= {*(planned.after.names or ())} and planned.after.d <= domain.space.d:
             return ()
         if isinstance(step, StandardScaler | MinMaxScaler) and step.way not in ("free", "public"):
             touched |= {*(domain.space.names or ())} if step.columns is None else {*step.columns}
@@ -267,11 +273,32 @@ def hardly_reached_in_words(plan: Plan) -> str:
     listed = ", ".join(map(repr, names[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
     return (
         f"StandardScaler leaves {listed} in units of {'its' if len(names) == 1 else 'their'} bounds. Training hardly reaches a number that varies little between its bounds: "
-        "its weight can be far too small, by more than its noise, and a larger ε does not help. Scale all numbers, or declare tighter bounds."
+        "its weight can be far too small, by more than its noise, also at a larger ε, and other weights take its part, with the wrong sign perhaps. Scale all numbers, or declare tighter bounds."
     )
 
 
-_NAMED = 3  # numbers that are hardly reached
+_NAMED = 3  # numbers that are hardly reached, or rare categories
+_RARE = 0.1  # of the records: what training with noise goes less far along
+
+
+def _rare(model: Model) -> tuple[str, ...]:
+    """The cells of categories of a classifier by descent that fewer than a tenth of the records have, by their released shares."""
+    plan, names = model.declared, model.domain.space.names
+    if not plan.private or plan.learner.steps == 1 or model.domain.target is not None or names is None:
+        return ()
+    share = known_cells(plan, model.maps).share
+    return tuple(str(name) for name, part in zip(names, share) if 0.0 < part < _RARE)
+
+
+def _rare_in_words(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    more = len(names) - _NAMED
+    listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return [
+        f"Fewer than a tenth of the records, by released shares, have {listed}. Training with noise goes less far along what few records have: such a weight can be "
+        "several times too small, by more than its noise. `prepriv ask` tells the share of each class among them."
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -587,6 +614,7 @@ def coefficients(model: Model) -> Coefficients:
     return replace(
         _compared(model, replace(found, weights=weights, bias=bias, noise=noise), single),
         unreached=hardly_reached(model.declared),
+        rare=_rare(model),
         names=(*model.domain.space.names, *constant) if model.domain.space.names else None,
         after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         unnamed="" if model.domain.space.names else _unnamed(()),
