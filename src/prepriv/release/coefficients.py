@@ -254,7 +254,7 @@ def hardly_reached(plan: Plan) -> tuple[str, ...]:
             continue
         if not {*domain.space.names} <= {*(planned.after.names or ())} and planned.after.d <= domain.space.d:
             return ()
-        if isinstance(step, StandardScaler | MinMaxScaler) and step.way not in ("free", "public"):
+        if isinstance(step, StandardScaler | MinMaxScaler):
             touched |= {*(domain.space.names or ())} if step.columns is None else {*step.columns}
     scaled = any(isinstance(planned.step, StandardScaler) for planned in plan.steps)
     return tuple(
