@@ -61,6 +61,20 @@ def test_a_model_that_was_paid_for(paid, capsys):
         assert asked in out and out.count("ASK BEFORE") == 1
 
 
+def test_a_ledger_without_any_delta_left_says_that_no_score_fits(tmp_path, capsys):
+    """The page recommends to measure a model, and the ledger refuses each measurement: "delta is used up"."""
+    for delta in (1e-5, 2e-5):
+        ledger = tmp_path / f"{delta}.db"
+        Ledger.create(ledger, "people", epsilon=4, delta=delta)
+        made(tmp_path, f"m{delta}", ledger)
+        assert run(["report", str(tmp_path / f"m{delta}"), "--ledger", str(ledger)]) == 0
+        said = (
+            "so no run that has one fits any more, and no score can be charged here"
+            in capsys.readouterr().out
+        )
+        assert said == (delta == 1e-5)
+
+
 @pytest.mark.parametrize("ledger, code", [("L.db", 8), ("missing.db", 4)])
 def test_a_program_gets_every_line_that_was_checked(paid, tmp_path, capsys, ledger, code):
     """--json held the page again, and not one word of what was verified or charged."""

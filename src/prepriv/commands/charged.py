@@ -412,7 +412,13 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         spent = rows[-1].spent
         left = Quanta(max(0, cap.main - spent.main), max(0, cap.delta - spent.delta))
         said = short_amount(unit, left, left=True)
-        lines.append(f"{alone}left of its cap ({short_amount(unit, cap)}) in this copy: {said}")
+        up = unit == "basic" and cap.delta > 0 and left.delta == 0 and left.main > 0
+        ended = (
+            ". No delta is left, so no run that has one fits any more, and no score can be charged here"
+            if up
+            else ""
+        )
+        lines.append(f"{alone}left of its cap ({short_amount(unit, cap)}) in this copy: {said}{ended}")
         lines.append(
             f"{alone}all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))} (bookkeeping: sign the cap)"
         )
