@@ -60,8 +60,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a person with several rows pays for one less",
         "a claim about single rows that is copied as one per person",
         "guarantees/several_rows.py",
-        "for _ in range(rows - 1):",
-        "for _ in range(rows - 2):",
+        "for times in range(2, rows + 1):",
+        "for times in range(2, rows):",
         (*ROWS, "-k", "closed_form"),
     ),
 )

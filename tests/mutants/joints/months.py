@@ -165,8 +165,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a charge that this copy of the ledger lacks",
         "our own: a question was deleted from the file, and nothing compared",
         "commands/receipts.py",
-        "for one in given.receipts\n        if one not in held",
-        "for one in given.receipts\n        if False",
+        "lost = [one for one in given.receipts if one not in held]",
+        "lost = list[Receipt]()",
         (RECEIPT, "-k", "given_out"),
     ),
     Mutant(
