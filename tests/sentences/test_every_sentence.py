@@ -344,7 +344,7 @@ def answer_is_true(known: Known, question: str, what: str, text: str) -> bool:
     if kind == "crosstab":
         return told_agrees(known.count(every, **{column: first, other: second}), text)
     if kind == "histogram" and column == "x":
-        low, high = map(float, what.split(" to "))
+        low, high = (float(edge.removeprefix("below ").replace(",", "")) for edge in what.split(" to "))
         there = known.cut("x", every)
         return told_agrees(((there >= low) & ((there < high) | (high == 100) & (there == 100))).sum(), text)
     own = every if by is None else known.where(by, first)
