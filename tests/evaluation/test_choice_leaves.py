@@ -101,6 +101,7 @@ def test_text_and_page_say_what_a_sum_rests_on(tmp_path):
 def test_threads_leave_the_filters_of_warnings_as_they_are():
     """They were left at "ignore all": the guard against a weak claim was gone, without a word."""
     domain, lists = Domain.box(0, 1, 2, [0, 1]), X.tolist()
+    encode(lists, domain)  # modules that are imported at the first call set filters of their own for a moment
     with warnings.catch_warnings():
         warnings.simplefilter("error", PrivacyWarning)
         before = list(warnings.filters)
