@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -9,15 +10,23 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class _Here:
-    """Stands for the text of a filter of warnings: each text, in threads that are silent, and none in others."""
+class _Here(threading.local):
+    """Stands for the text of a filter of warnings: each text, in threads that are silent, and none in others.
 
-    def match(self, text: str) -> bool:
-        return getattr(_THREAD, "silent", 0) > 0
+    No Python code runs in `match`. Otherwise a thread could be stopped there while it looks through the filters, and skip one when another thread takes
+    this one away: an error that someone asked for was not raised.
+    """
+
+    silent = 0
+    match = staticmethod(re.compile(r"(?!)").match)  # of no text
+
+    def __reduce__(self) -> str:
+        return "_HERE"  # joblib sends filters to its workers
 
 
-_THREAD, _LOCK, _SILENT = threading.local(), threading.Lock(), [0]
-_FILTER: Any = ("ignore", _Here(), Warning, None, 0)
+_EACH = re.compile("").match
+_HERE, _LOCK, _SILENT = _Here(), threading.Lock(), [0]
+_FILTER: Any = ("ignore", _HERE, Warning, None, 0)
 
 
 @contextmanager
@@ -31,11 +40,14 @@ def silent() -> Iterator[None]:
         filters: Any = warnings.filters
         if filters[:1] != [_FILTER]:
             filters.insert(0, _FILTER)
-    _THREAD.silent = getattr(_THREAD, "silent", 0) + 1
+    _HERE.silent += 1
+    _HERE.match = _EACH
     try:
         yield
     finally:
-        _THREAD.silent -= 1
+        _HERE.silent -= 1
+        if not _HERE.silent:
+            del _HERE.match
         with _LOCK:
             _SILENT[0] -= 1
             filters = warnings.filters

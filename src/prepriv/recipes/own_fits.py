@@ -65,7 +65,7 @@ _CENTRED = (
     "how far a category is from the average"
 )
 _LEFT_AS_THEY_ARE = (
-    "numbers that a StandardScaler leaves as they are keep the units of their bounds, and training hardly reaches what varies little between them: "
+    "numbers that a StandardScaler leaves as they are keep the units of their bounds, and noisy training hardly reaches what varies little between them: "
     "their weights can be far too small, and other weights take their part. Scale all numbers"
 )
 OWN_CELL = "a cell of the one-hot code"

@@ -177,8 +177,9 @@ class Coefficients:
         elif not self.centred:
             titled = [(every, f"weights in the order of the columns ({len(every)}). {NOT_WITH_ZERO[:-1]}:")]
         else:
-            apart = [one for one in every if one[1] in self.unreached]
-            every = sorted((one for one in every if one not in apart), key=lambda one: -one[0])
+            left = {f"{name}{end}" for name in self.unreached for end in ends}
+            apart = [one for one in every if one[1] in left]
+            every = sorted((one for one in every if one[1] not in left), key=lambda one: -one[0])
             count = len(every) - len(ends) * int(perhaps_empty.sum())
             clear = [one for one in every if one[0] > STANDS_OUT]
             rest = every[len(clear) :]
@@ -250,12 +251,10 @@ def hardly_reached(plan: Plan) -> tuple[str, ...]:
         return ()
     for planned in plan.steps:
         step = planned.step
-        if isinstance(step, Homogenize):
-            continue
-        if not {*domain.space.names} <= {*(planned.after.names or ())} and planned.after.d <= domain.space.d:
-            return ()
         if isinstance(step, StandardScaler | MinMaxScaler):
-            touched |= {*(domain.space.names or ())} if step.columns is None else {*step.columns}
+            touched |= {*(domain.space.names if step.columns is None else step.columns)}
+        elif not isinstance(step, Homogenize):  # columns that a step has mixed, or replaced by bins
+            touched |= {*domain.space.names} - {*(planned.after.names or ())}
     scaled = any(isinstance(planned.step, StandardScaler) for planned in plan.steps)
     return tuple(
         str(name)

@@ -57,6 +57,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (*ROWS, "-k", "closed_form"),
     ),
     Mutant(
+        "lines of several rows are taken below their envelope",
+        "the chances of several rows on another processor",
+        "guarantees/several_rows.py",
+        "deltas = lines.delta(slopes)",
+        "deltas = lines.delta(slopes) * (1.0 - 1e-3)",
+        (*ROWS, "-k", "closed_form"),
+    ),
+    Mutant(
         "a person with several rows pays for one less",
         "a claim about single rows that is copied as one per person",
         "guarantees/several_rows.py",

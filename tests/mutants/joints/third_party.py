@@ -210,8 +210,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a thread of third-party code silences the others",
         KIND,
         "_quiet.py",
-        '        return getattr(_THREAD, "silent", 0) > 0\n',
-        "        return True\n",
+        'match = staticmethod(re.compile(r"(?!)").match)',
+        'match = staticmethod(re.compile("").match)',
         attacked("silence"),
     ),
     Mutant(
