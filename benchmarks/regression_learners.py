@@ -30,7 +30,7 @@ from prepriv.recipes import regression as recipe
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 50.0)
 LEAST = 50.0  # signal over d^1.5 below which second moments are not looked at
 MADE = ("collinear", "tails", "skewed", "linear", "friedman")
-BUNDLED = ("wages", "earnings", "computers", "houses", "diamonds")
+BUNDLED = ("wages", "earnings", "computers", "diamonds")
 SCALERS = {
     "StandardScaler": StandardScaler,
     "MinMaxScaler": MinMaxScaler,
