@@ -11,7 +11,7 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
-from prepriv.commands.receipts import asked_of_rows, in_a_receipt, not_recorded, where_it_is
+from prepriv.commands.receipts import ANOTHER_FILE, asked_of_rows, in_a_receipt, not_recorded, where_it_is
 from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
@@ -89,7 +89,7 @@ def charge_problems(
     wrong = [*_of_another_claim(book.header, charged, model), *_told_otherwise(book.header, entry, model)]
     noted = {one.artifact for one in rows if one.kind == "released"}
     if noted and noted != {hashlib.sha256(artifact).hexdigest()}:
-        wrong.append(f"row {entry.sequence} paid for a file that is not this model")
+        wrong.append(f"row {entry.sequence} paid for a file that is not this model {ANOTHER_FILE}")
     unchecked = [] if noted else [_UNRECORDED.format(row=entry.sequence)]
     if entry.plan_hash != model.declared.hash:
         # a holdout or a choice is charged as a whole, of which the model holds a part, and the page the rest

@@ -26,7 +26,7 @@ from prepriv.commands.receipts import (
     Receipt,
     asked_of_rows,
     charges_in_words,
-    data_in_json,
+    data_in,
     missing_receipts,
     not_compared_in,
     runs_named,
@@ -44,14 +44,20 @@ from prepriv.guarantees.drafts import of_draft
 from prepriv.ledger import Entry, Ledger
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
-from prepriv.runs.booked import booked_otherwise, charge_of_draft
+from prepriv.runs.booked import booked_otherwise, charge_of_draft, not_booked
 
 _WORDS = (
     "its receipt and the hash of its model agree with the ledger, and its words were not checked: give its model, too, or run "
     "`prepriv report MODEL --verify {name} --ledger LEDGER`"
 )
 
+_NOT_GIVEN = (
+    "its receipt and the hash of its model agree with the ledger, and its words were not checked: the model that it names ({digits}) is not among those that were given. "
+    "Ask for that file as it was released"
+)
 _MOST_NAMED = 5  # columns
+_UNNAMED = "its claim includes a private draft that it does not name, as an earlier version wrote it, so the charge of the draft was not looked for"
+_WHICH_DRAFT = "which private draft its claim includes, and to which ledger the draft was charged. Ask for its schema and for that ledger, and give both"
 _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
 
 
@@ -90,7 +96,9 @@ def judge(
         undecided, asked = unanswered(one, rows)
         judged[name].undecided += [undecided] if undecided else []
         judged[name].asked += [asked] if asked else []
-        judged[name].wrong += _of_its_charge(Path(name), [*ledgers]) if one.kind == "other" else []
+        if one.kind in ("other", "measurement"):
+            judged[name].wrong += _of_its_charge(Path(name), [*ledgers])
+            _claimed_drafts(judged[name], one, ledgers)
     for name, one in given.items():
         if (
             one.kind == "model" and name not in sound
@@ -105,7 +113,7 @@ def judge(
         if one.kind == "page":
             file = files.get(one.artifacts[0]) or _beside(Path(name), one.artifacts[0])
             _whose_page(judged[name], Path(name), file, given, at_hand)
-            page = _page(judged[name], Path(name), file, [*ledgers])
+            page = _page(judged[name], Path(name), file, [*ledgers], _without_model(one, name, at_hand))
             if file is not None and page is not None:
                 _charged(judged[name], file, page, [*ledgers], tables, scored)
                 if page.measured is not None or file not in shown:
@@ -190,6 +198,21 @@ def _draft_booked(found: Judged, domain: Domain, ledgers: Mapping[str, Sequence[
         for place, rows in ledgers.items():
             if charge_of_draft(rows, drafted) is not None:
                 found.wrong += booked_otherwise(Ledger.open(place).header, rows, drafted, "the file")
+
+
+def _claimed_drafts(found: Judged, one: Given, ledgers: Mapping[str, Sequence[Entry]]) -> None:
+    """What ledgers booked otherwise, or not at all, of the drafts that answers, a description, a sketch or a score claim beside their run."""
+    try:
+        found.wrong += [not_booked(drafted, len(ledgers)) for drafted in one.uncharged]
+        for drafted in one.drafts.values():
+            for place, rows in ledgers.items():
+                if charge_of_draft(rows, drafted) is not None:
+                    found.wrong += booked_otherwise(Ledger.open(place).header, rows, drafted, "the file")
+    except ValueError:
+        found.wrong.append("one of its drafts states numbers that no draft has")
+    if one.unnamed:
+        found.undecided.append(_UNNAMED)
+        found.asked.append(_WHICH_DRAFT)
 
 
 def _models_near(file: Path, models: Mapping[str, _Declared], at_hand: Collection[Path]) -> list[str]:
@@ -310,10 +333,15 @@ def _named(file: Path | None, digits: str) -> str:
     return str(file) if file is not None else f"a model that was not given ({digits[:DIGITS]})"
 
 
-def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -> Report | None:
-    """The report that the model of a page gives, if that is every word of the page."""
+def _without_model(page: Given, name: str, at_hand: Collection[Path]) -> str:
+    """Why the words of a page are not checked where its model is not at hand. at_hand: the models given."""
+    return _NOT_GIVEN.format(digits=page.artifacts[0][:DIGITS]) if at_hand else _WORDS.format(name=name)
+
+
+def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str], without: str) -> Report | None:
+    """The report that the model of a page gives, if that is every word of the page. without: why nothing gives it where no model is at hand."""
     if file is None:
-        found.undecided.append(_WORDS.format(name=page))
+        found.undecided.append(without)
         return None
     try:
         model = Model.load(file)
@@ -339,8 +367,8 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str]) -
 
 
 def _of_its_charge(file: Path, places: Sequence[str]) -> list[str]:
-    """What answers, a description or a sketch in JSON state otherwise than the ledger that paid for them."""
-    data = data_in_json(file)
+    """What the data of answers, a description or a sketch state otherwise than the ledger that paid for them."""
+    data = data_in(file)
     books = [Ledger.open(place) for place in places]
     return [line for book in books for line in states_otherwise(data, book.header, book.entries())]
 

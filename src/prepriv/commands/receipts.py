@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import html
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +17,12 @@ from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE, Drafted
+from prepriv.guarantees.drafts import FIXED, IN_ALL
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
-from prepriv.runs.booked import in_words_of, not_booked, schema_files
+from prepriv.runs.booked import in_words_of, ledger_of, not_booked, schema_files
 from prepriv.schemas.declared_file import parse_yaml, unread_lines
 from prepriv.schemas.schema import load_schema
 
@@ -34,18 +36,18 @@ LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")
 _MOST_BESIDE = 20  # files that are looked at
 _TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
 _MEASURED = b"<title>prepriv evaluation</title>"
-_ALONE = (
-    _MEASURED,
-    b"<title>prepriv description</title>",
-    b"<title>prepriv sketch</title>",
-)  # pages that are known by their bytes
+_LOOKED = (b"<title>prepriv description</title>", b"<title>prepriv sketch</title>")
+_ALONE = (_MEASURED, *_LOOKED)  # pages that are known by their bytes
 _IN_MODEL = {"weights", "maps", "plan"}  # keys of one
 _PAGE = re.compile(r"\bpage ([0-9a-f]{64})\b")  # `of_page`
+_AS_DATA = re.compile(r"<summary>Everything, as data</summary><pre>(.*?)</pre>", re.S)
 _UNRECORDED = (
     "charged in row {row}, but no row holds the hash of what was released, so its bytes were not compared: the run was killed, "
     "Python saved it without the ledger, or a row was taken off. A head that someone kept after the release, or the receipt of a later charge, shows whether one was"
 )
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
+ANOTHER_FILE = "(a number was changed, or the file was only laid out again: ask for it as it was)"
+"""Why the bytes of a file can be others than those that were released."""
 OTHER_ENDS = "this file with other line endings alone (CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 EDITED = (
@@ -130,10 +132,11 @@ def _is_ledger(place: str) -> bool:
 class Given:
     """What a file that was given out says about its charges.
 
-    receipts: its own, and those of the drafts it used. own: the one of its own release; None: of the page of a measurement, which is known by its hash alone. artifacts: of a page the
+    receipts: its own, and those of the drafts it used. own: the one of its own release; None: of a page without data, which is known by its hash alone. artifacts: of a page the
     hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is. domain, file: of a drafted
     schema what it declares, None where no run could use it, and the hash of its own bytes. as_lf: of a model the
-    hash of its bytes with the line endings that prepriv writes. drafts: those whose receipts it holds, by their receipt.
+    hash of its bytes with the line endings that prepriv writes. drafts: those whose receipts it holds, by their receipt. uncharged: those that it claims without one. unnamed: whether its claim
+    includes a draft that it does not name.
     """
 
     receipts: tuple[Receipt, ...]
@@ -144,6 +147,8 @@ class Given:
     file: str = ""
     as_lf: str = ""
     drafts: Mapping[Receipt, Drafted] = field(default_factory=dict)
+    uncharged: tuple[Drafted, ...] = ()
+    unnamed: bool = False
 
     @property
     def is_schema(self) -> bool:
@@ -218,8 +223,7 @@ def _collect(found: Collected, file: Path) -> None:
         found.not_compared[name] = _why_not(file)
         return
     if _begins(file, _ALONE):
-        own = _receipt_of_score(file)
-        found.given[name] = Given(() if own is None else (own,), own, (sha256_of(file),), "measurement")
+        found.given[name] = _given_alone(file, data_in(file), "measurement")
         return
     try:
         data, is_schema = _data(file), ending in _SCHEMAS
@@ -247,25 +251,47 @@ def _collect(found: Collected, file: Path) -> None:
     if mine is None:
         found.not_compared[name] = "it holds no receipt"
         return
-    receipts, drafts = tuple(dict.fromkeys(_receipts(data))), dict(_drafts(data))
+    receipts, drafts = tuple(dict.fromkeys(_receipts(data))), _charged_drafts(data)
     if is_schema:
         domain = _domain_of(file)
         artifacts = _drafted_in(domain)
         found.given[name] = Given(
             receipts, mine, artifacts, "schema", domain, file=sha256_of(file), drafts=drafts
         )
-    else:
-        kind, artifacts = _artifact_in(file, data, is_model)
-        found.given[name] = Given(receipts, mine, artifacts, kind, as_lf=as_lf, drafts=drafts)
+        return
+    kind, artifacts = _artifact_in(file, data, is_model)
+    found.given[name] = (
+        _given_alone(file, data, kind)
+        if kind == "other"
+        else Given(receipts, mine, artifacts, kind, as_lf=as_lf, drafts=drafts)
+    )
 
 
-def _receipt_of_score(file: Path) -> Receipt | None:
-    """The receipt in the data of a score; None in a page without them. It says whether a file was edited, or a copy of a ledger is older."""
-    try:
-        data = _data(file) if is_measurement(file) else None
-    except Stop:
-        return None
-    return next(_receipts(data.get("ledger")), None) if isinstance(data, Mapping) else None
+def _given_alone(file: Path, data: Mapping[str, Any], kind: FileKind) -> Given:
+    """What answers, a description, a sketch or a score say about their charges: no model gives them, and no page names the hash of their file.
+
+    data: what the file holds. A page without data has no receipt."""
+    own = next(_receipts(data.get("ledger")), None)
+    receipts = () if own is None else tuple(dict.fromkeys(_receipts(data)))
+    uncharged = tuple(dict.fromkeys(one for one in _drafts(data) if one.ledger is None))
+    drafts = _charged_drafts(data)
+    unnamed = not drafts and not uncharged and _tells_of_a_draft(data)
+    return Given(
+        receipts,
+        own,
+        (sha256_of(file),),
+        kind,
+        drafts=drafts,
+        uncharged=uncharged,
+        unnamed=unnamed,
+    )
+
+
+def _tells_of_a_draft(data: Mapping[str, Any]) -> bool:
+    """Whether a claim says that it includes a draft. Earlier versions wrote answers without the draft itself."""
+    claim = data.get("guarantee")
+    notes = claim.get("notes") if isinstance(claim, Mapping) else None
+    return isinstance(notes, list) and any(one == FIXED or str(one).startswith(IN_ALL) for one in notes)
 
 
 def _why_not(file: Path) -> str:
@@ -363,9 +389,9 @@ def are_answers(file: Path) -> bool:
     return isinstance(data, Mapping) and {"answers", "plan_hash", "releases"} <= data.keys()
 
 
-def data_in_json(file: Path) -> Mapping[str, Any]:
-    """What a JSON file holds by name; nothing of any other file."""
-    if file.suffix.lower() != ".json":
+def data_in(file: Path) -> Mapping[str, Any]:
+    """What a JSON file or a page holds by name; nothing of any other file."""
+    if file.suffix.lower() not in (".json", *_PAGES):
         return {}
     try:
         data = _data(file)
@@ -485,8 +511,10 @@ def _of_another_file(given: Given, ledgers: Sequence[Sequence[Entry]]) -> list[s
         return []  # a charge can be released as a page and given out as JSON, too: `unanswered`
     if recorded == {given.as_lf} != {*given.artifacts}:
         return [f"its charge {given.own[0]} paid for {OTHER_ENDS}"]
-    if not given.is_schema and recorded != {*given.artifacts}:
-        return [f"its charge {given.own[0]} paid for a file that is not this one"]
+    is_page = given.kind == "measurement"  # one release can have a page and a JSON
+    same = not recorded.isdisjoint(given.artifacts) if is_page else recorded == {*given.artifacts}
+    if not given.is_schema and not same:
+        return [f"its charge {given.own[0]} paid for a file that is not this one {ANOTHER_FILE}"]
     return []  # of a schema `prepriv.runs.booked` compares what was drafted
 
 
@@ -523,7 +551,6 @@ def _draft_is_not_here(
     if part:
         return f"the receipt of {draft} was edited: a part of it is that of row {part[0][0]} of {part[0][1]}, and the rest is not"
     none_of = f"{draft} is {'not in this ledger' if alone else 'in none of these ledgers'}"
-    give = f"Give the ledger to which the draft was charged: its receipt there is {row}:{head[:12]}"
     if given.is_schema:
         ends = f"this copy, which ends at row {last}"
         made_again = f"{ends} and holds something else in row {row}, was made again"
@@ -532,11 +559,11 @@ def _draft_is_not_here(
             if alone
             else "one of them is older or was made again"
         )
-        return f"{none_of}: it was charged to another one, or {copy}. {give}"
+        return f"{none_of}: it was charged to another one, or {copy}. {ledger_of(drafted)}"
     paid = [place for place, here in held.items() if given.own in here]
     if given.own is None or not paid:
-        return f"{none_of}, either. {give}"
-    return f"its charge {given.own[0]} is in {' and '.join(paid)}, and {not_booked(drafted, len(ledgers))}. {give}"
+        return f"{none_of}, either. {ledger_of(drafted)}"
+    return f"its charge {given.own[0]} is in {' and '.join(paid)}, and {not_booked(drafted, len(ledgers))}"
 
 
 def in_a_receipt(header: Header, row: Entry) -> dict[str, tuple[str, str]]:
@@ -611,7 +638,11 @@ def _recorded(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:
     """What the ledgers hold as released beside the charges of a file: of its drafts, where it is a schema."""
     uids = {one[2] for one in (given.receipts if given.is_schema else (given.own,)) if one is not None}
     return {
-        one.artifact for rows in ledgers for one in rows if one.kind == "released" and one.plan_uid in uids
+        digest
+        for rows in ledgers
+        for one in rows
+        if one.kind == "released" and one.plan_uid in uids
+        for digest in (_hashes(one) if given.kind == "measurement" else {one.artifact})
     }
 
 
@@ -624,6 +655,8 @@ def _data(file: Path) -> Any:
         raise Stop(f"{file} cannot be read") from None
     if file.suffix.lower() in _SCHEMAS:
         return parse_yaml(text, file)
+    if _begins(file, _LOOKED) and (held := _AS_DATA.search(text)):
+        text = html.unescape(held[1])
     try:
         from prepriv.release.page import data_of  # pages need templates
 
@@ -643,11 +676,17 @@ def _receipts(data: Any) -> Iterator[Receipt]:
         yield from _receipts(part)
 
 
-def _drafts(data: Any) -> Iterator[tuple[Receipt, Drafted]]:
-    """The drafts that were charged, wherever they stand in plain data."""
+def _charged_drafts(data: Any) -> dict[Receipt, Drafted]:
+    """The drafts that were charged, by their receipt."""
+    charged = ((one.ledger, one) for one in _drafts(data))
+    return {next(_receipts(ledger)): one for ledger, one in charged if ledger is not None}
+
+
+def _drafts(data: Any) -> Iterator[Drafted]:
+    """The drafts wherever they stand in plain data, also with the claim of each beside what it states."""
     parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list) else ()
-    if isinstance(data, Mapping) and (mine := next(_receipts(data.get("ledger")), None)) is not None:
+    if isinstance(data, Mapping) and "leak" in data:
         with suppress(ValueError):
-            yield mine, Drafted.from_json(data)
+            yield Drafted.from_json({name: value for name, value in data.items() if name != "guarantee"})
     for part in parts:
         yield from _drafts(part)

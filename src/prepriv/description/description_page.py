@@ -17,9 +17,9 @@ from prepriv.description.cells_in_words import cut_columns, not_above_zero, says
 from prepriv.description.describe import Description
 from prepriv.description.estimates import NOTHING, Estimate, edges_in_words
 from prepriv.description.grouped import GroupDifference, GroupSummary
+from prepriv.description.look import paid_by
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
-from prepriv.guarantees.drafts import claims
 from prepriv.guarantees.printed import epsilon_at, exact, up
 from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
 
@@ -51,11 +51,7 @@ def to_json(d: Description) -> dict[str, Any]:
         out["differences"] = [
             {"of": x.of, "group": x.one, "less": x.two} | _plain(x.value) for x in d.differences
         ]
-    if (added := claims(look.guarantee, d.plan.domain, look.delta)) is not None:
-        out["claims"] = added
-    if d.receipt is not None:
-        out["ledger"] = dict(d.receipt)
-    return out
+    return out | paid_by(look, d.plan.domain, d.receipt)
 
 
 def json_text(d: Description) -> str:

@@ -18,7 +18,8 @@ import narwhals.stable.v1 as nw
 from prepriv._arguments import integer
 from prepriv._rounding import CLOSE_UP, UP
 from prepriv.adjacency import Adjacency, check_adjacency
-from prepriv.guarantees.drafts import LEAK, curve_of
+from prepriv.domain import Domain
+from prepriv.guarantees.drafts import LEAK, claims, curve_of
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Metered, Session
@@ -200,6 +201,14 @@ class PrivateFrame:
                 "count records, not lines. If rows were dropped, their number is another, too. Rows with gaps can stay: a gap is declared, not dropped"
             )
         return frame
+
+
+def paid_by(look: Look, domain: Domain, receipt: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How the data of everything that is released of a look end: the "claims" that its guarantee adds up, where a draft is among them, and the receipt of its charge in a "ledger", where one was charged."""
+    added = claims(look.guarantee, domain, look.delta)
+    return ({} if added is None else {"claims": added}) | (
+        {} if receipt is None else {"ledger": dict(receipt)}
+    )
 
 
 def rows_there(table: Any, ledger: Any) -> int:

@@ -18,7 +18,7 @@ from prepriv._callers import callers_level
 from prepriv._rounding import DOWN
 from prepriv.columns import Numeric
 from prepriv.description.estimates import SURE, Estimate
-from prepriv.description.look import Look, price
+from prepriv.description.look import Look, paid_by, price
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.gaussian import gdp_mu
@@ -203,16 +203,14 @@ class SketchedTable:
             `TableSketch.from_json` reads its "sketch" back.
         """
         look = self.priced.look
-        found: dict[str, Any] = {
+        found = {
             "what": self.what,
             "guarantee": self.guarantee_.to_json(look.delta),
             "plan_hash": look.hash,
             "check": self.check,
             "sketch": self.sketch.to_json(),
         }
-        if self.receipt is not None:
-            found["ledger"] = dict(self.receipt)
-        return found
+        return found | paid_by(look, self.sketch.plan.domain, self.receipt)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a page with pictures (.html), or the data (.json).

@@ -18,6 +18,8 @@ from prepriv.guarantees.tradeoff import TradeoffFunction
 
 FIXED = "holds only if epsilon and delta were chosen before anyone saw the draft: ask whoever ran it"
 """The premise of adaptive composition: of a claim that was chosen after seeing the draft there is none."""
+IN_ALL = "in all: "
+"""How the note of a claim begins that includes a draft."""
 LEAK = 0.25  # of delta, where values that nobody declared are released
 _CLOSE = 1 - 1e-6  # how much less than its whole budget a draft can spend: `price` leaves 1e-9 of µ unspent
 
@@ -113,4 +115,4 @@ def _counted(drafted: Drafted) -> str:
 
 def _told(part: Guarantee, domain: Domain, delta: float) -> str:
     """Part, drafts and what their sum claims: one sentence."""
-    return f"in all: {epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so the total counts both. It is computed from the noise of each, and need not be the sum of the two ε"
+    return f"{IN_ALL}{epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so the total counts both. It is computed from the noise of each, and need not be the sum of the two ε"

@@ -37,9 +37,17 @@ def in_words_of(drafted: Drafted) -> str:
 
 
 def not_booked(drafted: Drafted, ledgers: int) -> str:
-    """That none of so many ledgers holds the charge of a draft which a model claims beside its run."""
+    """That none of so many ledgers holds the charge of a draft which a file claims beside its run, and which one does."""
     which = "not in this ledger" if ledgers == 1 else "in none of these ledgers"
-    return f"{in_words_of(drafted)} is {which}, which can pay for what the run alone claims"
+    return f"{in_words_of(drafted)} is {which}, which can pay for what the run alone claims. {ledger_of(drafted)}"
+
+
+def ledger_of(drafted: Drafted) -> str:
+    """By what the ledger is known to which a draft was charged."""
+    if drafted.ledger is None:
+        return "The file itself says that no ledger was charged for the draft"
+    row, head = drafted.ledger["sequence"], drafted.ledger["head"]
+    return f"Give the ledger to which the draft was charged: its receipt there is {row}:{head[:12]}"
 
 
 def charge_of_draft(entries: Sequence[Entry], drafted: Drafted) -> Entry | None:

@@ -8,10 +8,60 @@ FILES, DRAFTS = "tests/commands/test_report_ledger.py", "tests/plans/test_drafte
 EDITED = "tests/commands/test_edited_drafts.py"
 BELIEVED = "what a schema states of its own draft is believed"
 SCORES = "tests/commands/test_saved_scores.py"
+ELSEWHERE = "tests/commands/test_drafts_charged_elsewhere.py"
+OTHER_LEDGER = "an officer's: answers whose draft was charged to a ledger that was not given were ok"
 WORDS = "the words of an edited score were printed as a finding, with exit code 0"
 CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "released data name no draft",
+        OTHER_LEDGER,
+        "description/look.py",
+        '{} if added is None else {"claims": added}',
+        "{}",
+        (ELSEWHERE, "-k", "elsewhere and answers"),
+    ),
+    Mutant(
+        "the page of a description is known by its bytes alone",
+        OTHER_LEDGER,
+        "commands/receipts.py",
+        "if _begins(file, _LOOKED) and (held := ",
+        "if not file and (held := ",
+        (ELSEWHERE, "-k", "elsewhere and description"),
+    ),
+    Mutant(
+        "a draft beside its claim is taken for another charge of the run",
+        "an officer's: the ledger of a description was called made again",
+        "commands/receipts.py",
+        'for name, value in data.items() if name != "guarantee"',
+        "for name, value in data.items()",
+        (ELSEWHERE, "-k", "elsewhere and description"),
+    ),
+    Mutant(
+        "a claim with a draft that the file does not name is ok",
+        OTHER_LEDGER,
+        "commands/judged.py",
+        "    if one.unnamed:\n",
+        "    if False:\n",
+        (ELSEWHERE, "-k", "is_not_decided"),
+    ),
+    Mutant(
+        "a draft that no ledger was charged for is passed over",
+        OTHER_LEDGER,
+        "commands/judged.py",
+        "for drafted in one.uncharged]",
+        "for drafted in ()]",
+        (ELSEWHERE, "-k", "is_missed"),
+    ),
+    Mutant(
+        "what a description states of its draft is believed",
+        BELIEVED,
+        "commands/judged.py",
+        "        for drafted in one.drafts.values():\n",
+        "        for drafted in ():\n",
+        (ELSEWHERE, "-k", "booked_otherwise"),
+    ),
     Mutant(
         "what a score says of its rows is taken from its own words",
         WORDS,
@@ -136,7 +186,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a page whose words nothing compared is ok",
         CLASS,
         "commands/judged.py",
-        "        found.undecided.append(_WORDS.format(name=page))\n",
+        "        found.undecided.append(without)\n",
         "        pass\n",
         (FILES, "-k", "ok_only_where"),
     ),

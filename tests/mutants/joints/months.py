@@ -245,7 +245,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a file is not compared with the release beside its charge",
         "a receipt that is in the chain, of whatever file",
         "commands/receipts.py",
-        "    if not given.is_schema and recorded != {*given.artifacts}:\n",
+        "    if not given.is_schema and not same:\n",
         "    if False:\n",
         (RECEIPT, "-k", "did_not_pay_for"),
     ),
