@@ -213,16 +213,16 @@ def cut_in_words(column: Numeric) -> str:
     """How numbers beyond its declared bounds count, exact, as cells say them.
 
     >>> cut_in_words(Numeric(1.5, 170_000))
-    'numbers below 1.5 count as 1.5, above 170,000 as 170,000: means and sums are of these'
+    'numbers below 1.5 count as 1.5, above 170,000 as 170,000: every answer is of these'
     >>> cut_in_words(Numeric(0, 365, written="date"))
-    'dates before 1970-01-01 count as 1970-01-01, after 1971-01-01 as 1971-01-01: means and sums are of these'
+    'dates before 1970-01-01 count as 1970-01-01, after 1971-01-01 as 1971-01-01: every answer is of these'
     """
     ends = (spelled(bound, column.written) for bound in (column.low, column.high))
     low, high = (end if isinstance(end, str) else _exact_number(end) for end in ends)
     noun, below, above = "numbers", "below", "above"
     if column.written == "time" or column.written in DATES:
         noun, below, above = "times" if column.written == "time" else "dates", "before", "after"
-    return f"{noun} {below} {low} count as {low}, {above} {high} as {high}: means and sums are of these"
+    return f"{noun} {below} {low} count as {low}, {above} {high} as {high}: every answer is of these"
 
 
 def _exact_number(x: float) -> str:

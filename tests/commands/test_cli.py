@@ -447,6 +447,10 @@ def test_categories_in_another_spelling_are_a_warning(folder, capsys):
         assert run(["predict", "run/model", "odd.csv"]) == 0
         told = capsys.readouterr().err
         assert ("WARNING: cells that are not as declared: 595 of 600 in 'job'" in told) == loud
+        assert ("adds for `other` and `missing` is noise alone" in told) == loud
+    table.assign(job="clerk").to_csv("odd.csv", index=False)
+    assert run(["predict", "run/model", "odd.csv"]) == 0
+    assert "is noise alone" not in capsys.readouterr().err
 
 
 def test_empty_cells_are_counted_beside_the_predictions(folder, capsys):

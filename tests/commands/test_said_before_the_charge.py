@@ -116,7 +116,7 @@ def test_a_description_and_answers_that_will_be_wide_are_said(folder, capsys):
 
 def test_how_numbers_beyond_their_bounds_count_is_said_before_the_charge(folder, capsys):
     """Incomes above a bound were cut, which one line told after the charge, or none."""
-    cut = "numbers below 0 count as 0, above 1 as 1: means and sums are of these"
+    cut = "numbers below 0 count as 0, above 1 as 1: every answer is of these"
     asked = ["ask", "t.csv", "mean(x) by y", "--schema", "S.yaml", "--epsilon", "20"]
     for command in (asked, ["describe", *asked[1:2], *asked[3:]]):
         told = said(capsys, *command)

@@ -198,7 +198,7 @@ def test_answers_say_how_numbers_beyond_their_bounds_and_gaps_count():
     """A partner got a file of means in which a fifth of the incomes was cut, without a word."""
     asked = ["mean(pay) by sex", "missing(age)", "share(job)"]
     found = prepriv.ask(TABLE, COLUMNS, asked, epsilon=1.0)
-    cut = "numbers below -20 count as -20, above 80 as 80: means and sums are of these"
+    cut = "numbers below -20 count as -20, above 80 as 80: every answer is of these"
     lines, told = str(found).splitlines(), json.loads(found.json_text())
     assert f"pay: {cut}" in lines and repr(found) == str(found) and not any("age: num" in x for x in lines)
     assert told["bounds"] == {"pay": {"low": -20.0, "high": 80.0, "in_words": cut}}

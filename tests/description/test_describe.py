@@ -301,8 +301,8 @@ def test_a_description_says_how_numbers_beyond_their_bounds_count(by):
     found = prepriv.describe(pd.DataFrame(rich), domain, epsilon=5.0, by=by)
     pay = found.columns["pay"]
     assert pay.mean.low < (20_000 + 50_000 + 170_000) / 3 < pay.mean.high  # gaps are left out
-    cut = "numbers below 20,000 count as 20,000, above 170,000 as 170,000: means and sums are of these"
-    days = "dates before 2021-01-01 count as 2021-01-01, after 2022-12-31 as 2022-12-31: means and sums are of these"
+    cut = "numbers below 20,000 count as 20,000, above 170,000 as 170,000: every answer is of these"
+    days = "dates before 2021-01-01 count as 2021-01-01, after 2022-12-31 as 2022-12-31: every answer is of these"
     assert (
         f"pay: {cut}" in str(found) and f"seen: {days}" in str(found) and "y: numbers below 0" in str(found)
     )

@@ -20,6 +20,7 @@ from prepriv.description.asked import plan_questions
 from prepriv.description.describe import describe_in_private, plan_description, release_description
 from prepriv.description.description_page import json_text, to_html
 from prepriv.description.estimates import Estimate, difference_of
+from prepriv.guarantees.printed import BY_CHANCE
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 
@@ -208,6 +209,7 @@ def test_of_many_groups_what_shows_nothing_shares_a_line():
     assert len(whole["groups"][0]["columns"]["town"]["counts"]) == 32
     hidden = len(whole["differences"]) - sum(" less " in line for line in lines)
     assert any(line == f"{hidden:,} more: not shown to differ from 0" for line in lines)
+    assert BY_CHANCE in lines and BY_CHANCE in to_html(found)
 
 
 def test_quantiles_about_which_nothing_is_known_are_left_out_with_the_reason():

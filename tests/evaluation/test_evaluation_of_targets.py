@@ -68,7 +68,7 @@ def test_without_noise_the_figures_are_those_of_scikit_learn():
     )
     root = math.sqrt(metrics.mean_squared_error(Y, predicted))
     assert made["root mean squared error"].value == pytest.approx(root, abs=1e-2)
-    assert "errors above 12.5 count as 12.5" in str(made)
+    assert "errors above 12.5 count as 12.5" in str(made) and "errors above 12.5" in repr(made)
     model, mean = (np.minimum(np.abs(Y - p), 12.5) ** 2 for p in (predicted, Y.mean()))
     assert made["R2"].value == pytest.approx(1 - model.mean() / mean.mean(), abs=1e-3)
     whole = measured(plan_evaluation(REG.model_, n=len(Y), epsilon=1e4, error_bound=50), X, Y, ExactSession())

@@ -912,6 +912,13 @@ def _test_rows(known: Known, said: dict[str, Any]) -> bool:
     return read(said["n"]) == known.declared
 
 
+@says(
+    "What a model adds for `other` and `missing` is noise alone where hardly any training record was one, and so is such a part of a prediction"
+)
+def _noise_of_rare_cells(known: Known, said: dict[str, Any]) -> bool:
+    return any(known.read_as(kind, "g")[0] for kind in ("empty cells", "cells that are not as declared"))
+
+
 @says("[[kind]]: [[cells]]")
 def _cells(known: Known, said: dict[str, Any]) -> bool:
     found = re.findall(rf"({_NUMBER}) of ({_NUMBER}) in '(\w+)' \(([^)]*)\)", said["cells"])
@@ -969,6 +976,7 @@ ABOUT_NO_ROW = (
     "A cell that is empty or cannot be read as a number is left out of the means, [[any]]",
     '"other" counts the values that are not listed, and "missing" the gaps.',
     "share: of all records, or of all in the group. Records with a gap there count, as missing. Each share has noise of its own, so shares need not add up to 100 %.",
+    "Each interval holds by itself, so among many differences some exclude zero by chance",
     "wrote [[any]]",
     "Before it is used for one of the groups, read that group's lines[[any]]: noise hides small groups first.",
     "Do not publish it with this ε: no useful bound: [[any]]",

@@ -55,7 +55,10 @@ def test_from_plan_to_score(folder, run):
     assert code == 0 and said in output, output
     report = json.loads((folder / "run" / "report.json").read_text())
     assert report["guarantee"]["unit"] == "patient_id" and report["plan"]["domain"]["unit"]["rows"] == 3
-    assert "of one unit" in (folder / "run" / "report.html").read_text()
+    page = (folder / "run" / "report.html").read_text()
+    assert "of one unit" in page and "At most 3 rows of each are read." in page
+    _, output = run("ledger", "show", ledger)
+    assert "delta 0.001 (basic, replace-one of all rows of one `patient_id`)" in output
     assert "one `patient_id`: train" in run("ledger", "show", ledger)[1]
     code, output = run(
         "evaluate", folder / "run" / "model", data, "--epsilon", 2, "--rows", 400, "--ledger", ledger

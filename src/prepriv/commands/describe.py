@@ -26,6 +26,7 @@ from prepriv.commands.outputs import paid_output, reserved_file, writable_once, 
 from prepriv.commands.printing import AsJson, console, interval_title, print_cut, print_spent, print_table
 from prepriv.description.describe import Description, describe_in_private, plan_description, too_few
 from prepriv.description.description_page import differences_in_short, json_text, rows, rows_in_short, to_html
+from prepriv.guarantees.printed import BY_CHANCE
 from prepriv.runs.charge import of_page, released
 
 
@@ -108,6 +109,7 @@ def _show(found: Description) -> None:
         )
     if found.differences:
         print_table("Differences", ("", "value"), differences_in_short(found))
+        console.print(BY_CHANCE, soft_wrap=True)
     if found.correlations:
         pairs = [(a, b, str(e)) for (a, b), e in found.correlations.items()]
         print_table("Correlations", ("", "", ""), pairs)

@@ -23,6 +23,7 @@ from prepriv.guarantees.printed import down, up
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
 from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, few_fits, no_delta_left, short_amount
+from prepriv.ledger.hash_chain import whose
 from prepriv.ledger.urls import is_url
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def show(
             print_json(_as_json(header, entries))
             return
         say(f"data set   {header.dataset_id}")
-        say(f"claim      {_claim(header)}")
+        say(f"claim      {_claim(header, entries)}")
         if as_epsilons := _as_epsilons(header):
             say(f"           {as_epsilons}")
         if rows := [str(e.sequence) for e in entries if e.conditional]:
@@ -522,8 +523,11 @@ def _exit_codes() -> Iterator[None]:
         raise typer.Exit(error.exit_code) from None
 
 
-def _claim(header: Header) -> str:
+def _claim(header: Header, entries: Sequence[Entry] = ()) -> str:
+    """What the cap says; of whom, as soon as a charge does: all charges of a ledger are of one kind of unit."""
     of = f", of rows of one {header.periods}" if header.periods else ""
+    if entries and (unit := whose(entries[0].note)) != whose(""):
+        of = f" of all rows of {unit}{of}"
     return (
         "everything released through this ledger costs together at most "
         f"{short_amount(header.unit, header.cap)} ({header.unit}, {header.adjacency}{of})"

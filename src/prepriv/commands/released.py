@@ -180,6 +180,8 @@ class _ReadOtherwise:
     rows: int
     becomes: str
     warn: bool
+    cell: bool
+    """Whether a category of its own stands for it, `other` or `missing`, which has a weight of its own."""
 
     @property
     def said(self) -> str:
@@ -212,7 +214,8 @@ def _read_otherwise(rows: Any, model: Model) -> list[_ReadOtherwise]:
             (_CUT, cut, filled, f"declared {c.declared}", cut > _MANY_CUT * filled),
         ):
             if count:
-                found.append(_ReadOtherwise(c.name, kind, count, whole, becomes, warn))
+                cell = not numbers and kind != _CUT
+                found.append(_ReadOtherwise(c.name, kind, count, whole, becomes, warn, cell))
     return sorted(found, key=lambda one: (not one.warn, _KINDS.index(one.kind), -one.count))
 
 
@@ -228,6 +231,12 @@ def _say_read_otherwise(found: Sequence[_ReadOtherwise], data: Path, model: Path
             say(
                 f"{'WARNING: ' if warn else ''}{kind}: {listed}{more}{_ASKED[kind] if warn else ''}", err=True
             )
+    if any(one.cell for one in found):
+        say(
+            "What a model adds for `other` and `missing` is noise alone where hardly any training record was one, and so is such a part of "
+            "a prediction",
+            err=True,
+        )
     if found:
         say(_by_kind(data, model), err=True)
 

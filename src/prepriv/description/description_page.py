@@ -20,7 +20,7 @@ from prepriv.description.grouped import GroupDifference, GroupSummary
 from prepriv.description.look import paid_by
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
-from prepriv.guarantees.printed import epsilon_at, exact, up
+from prepriv.guarantees.printed import BY_CHANCE, epsilon_at, exact, up
 from prepriv.release.pictures import AMBER, BLUE, label, page_style, stroke, svg
 
 _WIDE, _TALL = 420, 150
@@ -89,6 +89,7 @@ def to_html(d: Description) -> str:
         epsilon=up(d.guarantee_.epsilon(look.delta), 4),
         delta=exact(look.delta),
         differences=told_differences(d),
+        by_chance=BY_CHANCE,
         grouped=[(of, Markup(forest_of(d, of))) for of in of_groups(d)],
         summaries=[
             (name, Markup(picture(name, s)), rows(s), _cut(d.plan.domain.columns.get(name)))
@@ -187,7 +188,8 @@ def lines_of(d: Description) -> list[str]:
     for group, g in d.groups.items():
         of = f"{d.plan.by} = {group}: "
         out += [f"{of}{name}: {what}: {e}" for name, s in g.columns.items() for what, e in rows_in_short(s)]
-    out += [f"{name}: {told}" for name, told in differences_in_short(d)]
+    if apart := differences_in_short(d):
+        out += [f"{name}: {told}" for name, told in apart] + [BY_CHANCE]
     out += [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]
     return out + [f"{name}: {said}" for name, said in d.plan.cut] + d.plan.notes
 

@@ -94,8 +94,8 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
             )
         if told := _apart(wanted, other, first, k):
             raise ValueError(
-                f"candidates {first} and {k} read other columns ({told}), and a choice reads one table. Two pipelines need the same columns, with an "
-                "imputer in both or in neither. Where one is not a pipeline, it has no imputer: declare the column as Numeric(low, high, "
+                f"candidates {first} and {k} read other columns ({told}), and a choice reads one table. Two pipelines need the same columns, and where "
+                "one imputes a column both must. Where one is not a pipeline, it has no imputer: declare the column as Numeric(low, high, "
                 'missing="impute") in the domain of both'
             )
     if any(_differ(column, domain.columns.get(name)) for name, column in wanted.columns.items()) or (

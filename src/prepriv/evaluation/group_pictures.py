@@ -10,6 +10,7 @@ from prepriv._text import printable
 from prepriv.evaluation.groups import TOO_FEW
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.printed import BY_CHANCE
 from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
 
 _MOST_DRAWN = 12  # figures of which there is a picture
@@ -43,8 +44,8 @@ def said(of: PrivateEvaluation) -> str:
     """What a reader has to know about the groups."""
     return (
         f"Each row is in one group of {of.plan.by}, so all groups together cost what one does. Figures of all rows come from the "
-        "sums over groups. A figure is refused where the noisy number of its rows is below four deviations of its noise. Each "
-        "interval holds by itself, so among many differences some exclude zero by chance."
+        "sums over groups. A figure is refused where the noisy number of its rows is below four deviations of its noise. "
+        f"{BY_CHANCE}."
     )
 
 

@@ -251,7 +251,8 @@ class PrivateEvaluation:
         return fragment(self)
 
     def __repr__(self) -> str:
-        return f"PrivateEvaluation({self.claim}; {', '.join(map(str, list(self.figures.values())[:3]))})"
+        figures = ", ".join(map(str, list(self.figures.values())[:3]))
+        return f"PrivateEvaluation({'; '.join((self.claim, figures, *self.cut))})"
 
     def _repr_html_(self) -> str:
         from prepriv.evaluation.evaluation_page import quality_in_html

@@ -15,6 +15,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 _QUOTED = re.compile(r"""('[^']*'|`[^`]*`|"[^"]*")""")
 _COUNT = re.compile(r"(?<![\w.,-])[0-9]{4,}(?= (?:of|records|rows|units|common|cells)\b)")
 USELESS = 1000.0  # an ε from here on promises nothing
+BY_CHANCE = "Each interval holds by itself, so among many differences some exclude zero by chance"
 CONDITION_DIGITS = 12  # of a number in a condition: what a user declared is printed as it was written
 
 
