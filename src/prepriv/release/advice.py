@@ -201,7 +201,12 @@ def to_do(
         most = in_quotes(found.commonest) if found.commonest is not None and named else "the commonest class"
         if found.apart is None:
             yield f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
-            if found.by is not None and not found.below_the_commonest:
+            if found.commonest is None:
+                yield (
+                    f"The commonest class alone was not measured beside it: {option_of('confusion', set_aside=found.set_aside)} does, "
+                    f"{_again(found)}."
+                )
+            elif found.by is not None and not found.below_the_commonest:
                 yield "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more."
         else:
             who = "Its probabilities do" if found.apart.startswith("AUC") else "It does"

@@ -128,6 +128,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (PARTS, "-k", "no_more_sums"),
     ),
     Mutant(
+        "a longer clip norm makes residuals larger, and slopes noise",
+        "finding of newcomer round W: more budget, a worse model",
+        "plans/shrink.py",
+        "return cut, min(cut, _RESIDUAL / length)",
+        "return cut, cut",
+        (TEST, "-k", "longer_clip"),
+    ),
+    Mutant(
         "curves are kept whatever their noise",
         "our own: what the noise made is predicted",
         "plans/shrink.py",
