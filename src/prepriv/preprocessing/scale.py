@@ -396,14 +396,46 @@ class StandardScaler(Step):
         """The standard deviation of each feature, (d,), by its released variance less the deviation of its noise; 0
         where none was released of it alone, or no more than the floor. noise: as of `mean_noise`.
         """
-        columns, factor = self._columns(space), fitted.affine.factor
+        columns = self._columns(space)
         shown, floor = np.zeros(space.d), self.floor * space.widths[columns]
         if self.common:
             return shown
-        squared = 1.0 / np.square(factor[columns])
-        root = self._floored == "root"
-        least = np.square(floor) * (1.0 if root else 0.0)
-        variance = np.where(root | (squared > np.square(floor) * (1 + 1e-9)), squared - least, 0.0)
-        unit = self._frame(space)[1]
-        shown[columns] = np.sqrt(np.maximum(variance - noise * unit * unit, 0.0))
+        variance, least = self._variance(space, fitted)
+        says = (self._floored == "root") | (variance > np.square(floor) * (1 + 1e-9))
+        variance = np.where(says, variance - least, 0.0)
+        shown[columns] = np.sqrt(np.maximum(variance - self._variance_noise(space, noise, fitted), 0.0))
         return shown
+
+    def factors_beside(self, space: Space, noise: float, fitted: ScaleReleased) -> Floats:
+        """What each feature would be multiplied by, (2, d), had the noise of its released variance been one deviation lower, or
+        higher. noise: as of `mean_noise`.
+        """
+        columns, floor = self._columns(space), self.floor * space.widths[self._columns(space)]
+        released, least = self._variance(space, fitted)
+        off = self._variance_noise(space, noise, fitted)
+        variance = np.clip(
+            released - least + np.array([[-1.0], [1.0]]) * off, 0.0, np.square(space.widths[columns] / 2)
+        )
+        beside = np.tile(fitted.affine.factor, (2, 1))
+        beside[:, columns] = 1.0 / np.sqrt(np.maximum(variance + least, np.square(floor)))
+        return beside
+
+    def _variance(self, space: Space, fitted: ScaleReleased) -> tuple[Floats, Floats]:
+        """(the square of what each scaled column was divided by, what its rule has added to the variance in it), (k,) each."""
+        columns = self._columns(space)
+        added = (
+            np.square(self.floor * space.widths[columns])
+            if self._floored == "root"
+            else np.zeros(len(columns))
+        )
+        return 1.0 / np.square(fitted.affine.factor[columns]), added
+
+    def _variance_noise(self, space: Space, noise: float, fitted: ScaleReleased) -> Floats:
+        """Standard deviation of the noise in each released variance, (k,): that of the mean square, and that of the square of the mean, which was
+        subtracted from it. The further the mean is from the centre of the frame, the more it is.
+        """
+        centre, unit, _, _, _ = self._frame(space)
+        if self.center == "midpoint":
+            return np.asarray(noise * unit * unit)
+        mean = (fitted.affine.offset[self._columns(space)] - centre) / unit
+        return np.asarray(noise * unit * unit * np.sqrt(1.0 + 4.0 * mean * mean))

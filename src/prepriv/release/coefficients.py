@@ -49,10 +49,11 @@ MOST_NOISE = (
 )
 """How to read weights within twice their noise."""
 _LITTLE_NOISE = (
-    "The noise is about that of training, as if other columns told half of what a column says; one that they nearly tell has more, up to `.at_most`. "
+    "The noise is about that of training{}, as if other columns told half of what a column says; one that they nearly tell has more, up to `.at_most`. "
     "Where no step has released how far a column varies, that is printed. So an effect can stand here, too. A category that perhaps no record "
     "has, by its released share, stands here whatever its weight is"
 )
+_AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does not drop out"
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
@@ -104,7 +105,8 @@ class Coefficients:
     noise: (d,), a standard deviation of the noise in each weight, the same for all classes, in the units of the weights; None where
     the learner has no law for it; nan of "(constant)", which takes a part of each column whose law is not known. It is the noise of training and that of the released mean, by which a column or category that is never
     there gets a share of the intercept. Such a one has about that much, and in others the records hold against it. Where what was released says how far they vary, it is
-    about what they have then, if other columns tell half of what each says. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
+    about what they have then, if other columns tell half of what each says. After a step that is `scaled` the noise of released scales does not drop
+    out, and it is in the number. Neither other noise of pre-processing (what `learned` names) nor errors by sampling are in it.
 
     at_most: (d,), the most noise that a weight has, however columns go together. None where `noise` is that.
 
@@ -190,7 +192,7 @@ class Coefficients:
                 ),
                 (
                     rest,
-                    f"may be noise ({len(rest)}). {MOST_NOISE if self.at_most is None else _LITTLE_NOISE}:",
+                    f"may be noise ({len(rest)}). {MOST_NOISE if self.at_most is None else self._little_noise()}:",
                 ),
                 *([(apart, _UNREACHED.format(len(apart)))] if apart else []),
             ]
@@ -228,6 +230,10 @@ class Coefficients:
             ]
             lines += [f"  ... {len(some) - _PRINTED} more: {_ALL}"] * (len(some) > _PRINTED)
         return "\n".join(lines)
+
+    def _little_noise(self) -> str:
+        """How to read weights within twice their noise, where columns are known to vary."""
+        return _LITTLE_NOISE.format(_AND_OF_SCALES.format(_listed(self.scaled)) if self.scaled else "")
 
 
 _NO_EFFECT = (
@@ -368,8 +374,9 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     known = known_cells(model.declared, model.maps)
     perhaps_empty[:d] = known.perhaps_empty
     squares = np.square(most[:d])
-    share = _share_of_noise(model, np.ones(d))
-    own = np.sqrt(known.apart_squared(model.domain, squares)) * (1.0 if share is None else share)
+    # Weights are in units that a scale has learned: its noise is not in theirs.
+    share, _ = _share_of_noise(model, np.ones(d))
+    own = share * np.sqrt(known.apart_squared(model.domain, squares))
     return (
         np.vstack([known.apart(model.domain, weights[:d]), weights[d:]]),
         np.append(own, most[d:]),
@@ -377,17 +384,17 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     )
 
 
-def _share_of_noise(model: Model, unit: Floats) -> Floats | None:
-    """How much of the noise that they have at most is in the weights of the cells of the domain, (d,), less what the cells of a category
-    share; None: no law is known. unit: what each was multiplied by."""
+def _share_of_noise(model: Model, unit: Floats) -> tuple[Floats, Floats]:
+    """(how much of the noise of training that they have at most is in the weights of the cells of the domain, (d,), less what the cells of a
+    category share; the standard deviation of what released scales leave in them, (d,)). Where no law is known all of it, and 0. unit: what each
+    was multiplied by."""
     plan, maps = model.declared, model.maps
-    if not (plan.private and rows_are_centred(plan, maps)):
-        return None
     known = known_cells(plan, maps)
-    found = law(plan, maps, model.weights, known)
+    centred = plan.private and rows_are_centred(plan, maps)
+    found = law(plan, maps, model.weights, known) if centred else None
     if found is None or found.along.shape[2] - len(unit) not in (0, 1):
-        return None
-    return found.share(model.domain, known, unit)
+        return np.ones(len(unit)), np.zeros(len(unit))
+    return found.share(model.domain, known, unit), found.of_scales(model.domain, known, unit)
 
 
 def _taken(model: Model) -> Floats:
@@ -629,7 +636,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     if noise is None or single is None or not noise.any() or not found.centred:
         return found
     known, d = known_cells(model.declared, model.maps), model.domain.space.d
-    share = _share_of_noise(model, noise[:d] / single[:d])
+    share, scales = _share_of_noise(model, noise[:d] / single[:d])
     most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
     left = known.apart(model.domain, weights[:d])
     moved = _moved(model.domain, weights[:d] - left)
@@ -638,8 +645,8 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
         found,
         weights=np.vstack([left, weights[d:] + moved / found.level]),
         bias=found.bias if constant else found.bias + moved,
-        noise=np.append(most if share is None else share * most, noise[d:]),
-        at_most=np.append(most, noise[d:]),
+        noise=np.append(np.hypot(share * most, scales), noise[d:]),
+        at_most=np.append(np.hypot(most, scales), noise[d:]),
         perhaps_empty=known.perhaps_empty,
         shared=bool(moved.any()),
     )

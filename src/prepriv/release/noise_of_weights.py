@@ -8,9 +8,10 @@ divides by, the share of each category that was subtracted. Rows are made up of 
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from prepriv.plans.shrink import made_up_rows, mean_noise
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.pca import Project
 from prepriv.preprocessing.root_columns import Roots
@@ -41,6 +43,7 @@ KEEP_CATEGORIES = (FillReleased, CountedClasses, Roots)
 """Maps of one column at a time that leave the cells of a category, 0 or 1, as they are."""
 _TOLD = 0.5  # of what a direction varies, left after what other columns tell: rows are made up as if columns were independent
 _GRID, _LARGEST = 24, 1500  # curvatures that are tried; weights of all classes together
+_ALONE = 32  # scaled columns whose noise is tried one at a time; of more, so many signs of all
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,13 @@ def _categories(domain: Domain) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class Law:
     """most: the standard deviation of a weight that nothing holds. along: directions in which something does, (m, K, d). less: by
-    how much the variance is smaller there, (m,)."""
+    how much the variance is smaller there, (m,). moved: by how much weights would differ per raw unit, had released scales other
+    noise, (j, K, d): the squares of all add up to their variance."""
 
     most: float
     along: Floats
     less: Floats
+    moved: Floats
 
     def share(self, domain: Domain, cells: CellsOfCategories, unit: Floats) -> Floats:
         """How much of the noise that they have at most is in weights of the domain, (d,), less what cells share; unit: (d,), what each
@@ -124,6 +129,33 @@ class Law:
             out = np.maximum(out, 1.0 - np.square(turned) @ self.less / largest)
         return np.sqrt(np.clip(out, 0.0, 1.0))
 
+    def of_scales(self, domain: Domain, cells: CellsOfCategories, unit: Floats) -> Floats:
+        """Standard deviation of the noise that released scales leave in weights of the domain, (d,), less what cells share; unit: as for
+        `share`. Of several outputs the largest."""
+        squares = np.zeros((len(unit), self.along.shape[1]))
+        for one in self.moved:
+            squares += np.square(cells.apart(domain, unit[:, None] * one[:, : len(unit)].T))
+        return np.asarray(np.sqrt(squares.max(axis=1)))
+
+
+@dataclass(frozen=True)
+class _Descent:
+    """Made-up rows, as descent sees them. cells: the rows of the domain, (b, d). rows: as they reach the learner, (b, D). bias: of its bias
+    feature. roots: of the curvature of the loss of each row, (b, K, K). curvature, along: in the directions that rows have, (m,) and (m, K, D + 1)."""
+
+    cells: Floats
+    rows: Floats
+    bias: float
+    roots: Floats
+    curvature: Floats
+    along: Floats
+
+    def answer(self, rows: Floats, lost: Floats, pull: Floats) -> Floats:
+        """What training adds to weights of these rows, (K, D), whose scores have lost so much, (b, K). pull: along each direction."""
+        x = np.column_stack([rows, np.full(len(rows), self.bias)])
+        wanted = np.einsum("bij,bkj,bk->bi", self.roots, self.roots, lost).T @ x / len(x)
+        return np.asarray(np.tensordot(pull * np.tensordot(self.along, wanted, 2), self.along, 1)[:, :-1])
+
 
 def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories) -> Law | None:
     """Of the weights (d + 1, K) of the last rows, the bias last. None where no rows can be made up, or the loss has no curvature."""
@@ -132,27 +164,119 @@ def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOf
         return None
     if any(isinstance(m, Project) or not is_ours(type(m)) for m in maps) or weights.size > _LARGEST:
         return None
-    first = next((i for i, m in enumerate(maps) if not isinstance(m, KEEP_CATEGORIES)), len(maps))
-    rows = made_up_rows(plan, maps[first:], *_numbers(plan, maps), cells.share)
-    if rows is None or rows.shape[1] != len(weights) - 1:
+    made = _descent(plan, learner, maps, weights, cells)
+    if made is None:
         return None
-    held = _held(learner, plan.space.radius, rows, weights)
-    if held is None or not np.isfinite(held).all():
+    grid, gains, pulls = _gains(learner)
+    gain = np.interp(_TOLD * made.curvature, grid, gains)
+    single = plan.learner_noise / plan.n
+    pull = np.minimum(np.interp(made.curvature, grid, pulls), 1.0 / made.curvature)
+    return Law(
+        gains[0] * single,
+        made.along[:, :, :-1],
+        np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2,
+        _moved_by_scales(plan, maps, weights[:-1], made, pull),
+    )
+
+
+def _descent(
+    plan: Plan,
+    learner: GradientDescent,
+    maps: Sequence[ReleasedMap],
+    weights: Floats,
+    cells: CellsOfCategories,
+) -> _Descent | None:
+    start = made_up_rows(plan, (), *_numbers(plan, maps), cells.share)
+    rows = None if start is None else _through(maps, start)
+    if start is None or rows is None or rows.shape[1] != len(weights) - 1:
         return None
+    x = np.column_stack([rows, np.full(len(rows), learner.bias)])
+    roots = _roots(learner, plan.space.radius, x, rows @ weights[:-1] + weights[-1])
+    if roots is None or not np.isfinite(roots).all():
+        return None
+    held = _held(roots, x)
     curvature, along = np.linalg.eigh(held.T @ held / len(rows))
     kept = curvature > 1e-9 * max(float(curvature[-1]), 1e-300)
-    grid, gains = _gains(learner)
-    gain = np.interp(_TOLD * curvature[kept], grid, gains)
-    single = plan.learner_noise / plan.n
-    directions = along.T[kept].reshape(-1, weights.shape[1], len(weights))[:, :, :-1]
-    return Law(gains[0] * single, directions, np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2)
+    directions = along.T[kept].reshape(-1, weights.shape[1], len(weights))
+    return _Descent(start, rows, learner.bias, roots, curvature[kept], directions)
+
+
+def _through(maps: Sequence[ReleasedMap], rows: Floats) -> Floats | None:
+    """Made-up rows after these maps, but for the first ones, in whose output they are made up. None: not finite."""
+    first = next((i for i, m in enumerate(maps) if not isinstance(m, KEEP_CATEGORIES)), len(maps))
+    for released in maps[first:]:
+        rows = released.transform(rows)
+    return rows if np.isfinite(rows).all() else None
+
+
+def _moved_by_scales(
+    plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, made: _Descent, pull: Floats
+) -> Floats:
+    """By how much weights differ per raw unit with other noise of released scales, (j, K, D): the squares of all add up to their variance.
+
+    Up to the last affine map a scale drops out. `Homogenize` divides a row by its length, which has the scale in it: weights of the same effect
+    per raw unit then have other scores, and training answers what is lost.
+    """
+    moved = [np.zeros((0, *made.along.shape[1:]))[:, :, :-1]]
+    if any(isinstance(m, HomogeneousRows) for m in maps):
+        for others, ratio, part in _other_scales(plan, maps):
+            rows = _through(others, made.cells)
+            if rows is not None and len(weights) - len(ratio) in (0, 1):
+                times = np.append(ratio, np.ones(len(weights) - len(ratio)))
+                lost = made.rows @ weights - rows @ (weights / times[:, None])
+                moved.append((part * times * made.answer(rows, lost, pull))[None])
+    return np.concatenate(moved)
+
+
+def _other_scales(
+    plan: Plan, maps: Sequence[ReleasedMap]
+) -> Iterator[tuple[list[ReleasedMap], Floats, float]]:
+    """(maps with other noise of a released scale, what it multiplies each feature by over what was released (d,), the root of its share of the
+    variance). Each column has its noise alone, one deviation lower or higher; of many columns all have it, with public signs."""
+    for i, (planned, released) in enumerate(zip(plan.steps, maps)):
+        step = planned.step
+        if not (isinstance(step, StandardScaler) and isinstance(released, ScaleReleased)):
+            continue
+        if step.way != "budget" or step.common:
+            continue
+        one = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / plan.n
+        factor, beside = released.affine.factor, step.factors_beside(planned.before, one, released)
+        for signs, part in _signs(np.flatnonzero((beside != factor).any(axis=0)), len(factor)):
+            other = np.where(signs > 0, beside[1], np.where(signs < 0, beside[0], factor))
+            ratio = other / factor
+            others = [*maps[:i], ScaleReleased(replace(released.affine, factor=other))]
+            others += [_in_unit(later, ratio) for later in maps[i + 1 :]]
+            yield others, ratio, part
+
+
+def _in_unit(released: ReleasedMap, ratio: Floats) -> ReleasedMap:
+    """A mean that is released after a scale is in its unit."""
+    if isinstance(released, Subtract) and len(released.offset) == len(ratio):
+        return Subtract(released.offset * ratio)
+    return released
+
+
+def _signs(columns: NDArray[np.intp], d: int) -> Iterator[tuple[Floats, float]]:
+    """(the sign of the noise of each feature, 0 of one that has none (d,); the root of its share of the variance)."""
+    count = 1
+    patterns: Floats = np.eye(len(columns))
+    if len(columns) > _ALONE:
+        bits = hashlib.shake_128(b"prepriv signs of scales").digest(_ALONE * len(columns))
+        odd = np.frombuffer(bits, np.uint8).reshape(_ALONE, -1) % 2
+        patterns, count = np.where(odd, 1.0, -1.0), _ALONE
+    for pattern in patterns:
+        for way in (-1.0, 1.0):
+            signs = np.zeros(d)
+            signs[columns] = way * pattern
+            yield signs, math.sqrt(0.5 / count)
 
 
 @functools.lru_cache(maxsize=16)
-def _gains(learner: GradientDescent) -> tuple[Floats, Floats]:
-    """(curvatures, the noise of a weight along them over that of one mean gradient)."""
+def _gains(learner: GradientDescent) -> tuple[Floats, Floats, Floats]:
+    """(curvatures; the noise of a weight along them over that of one mean gradient; the weight over a constant gradient)."""
     grid = np.concatenate([[0.0], np.geomspace(1e-6, 1.0, _GRID)]) / learner.learning_rate
-    return grid, np.array([learner.response(c)[0] for c in grid])
+    gains, pulls = np.array([learner.response(c) for c in grid]).T
+    return grid, gains, pulls
 
 
 def _numbers(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, Floats]:
@@ -179,23 +303,25 @@ def _numbers(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, Floats]:
     return mean, deviation
 
 
-def _held(learner: GradientDescent, radius: float, rows: Floats, weights: Floats) -> Floats | None:
-    """Rows with their bias feature, each times the root of the curvature of its loss, (·, K (d + 1)); None of a loss without."""
-    x, scores = np.column_stack([rows, np.full(len(rows), learner.bias)]), rows @ weights[:-1] + weights[-1]
+def _roots(learner: GradientDescent, radius: float, x: Floats, scores: Floats) -> Floats | None:
+    """The root of the curvature of the loss of each row with its bias feature, (b, K, K); None of a loss without."""
     room = learner.clip(radius) / np.maximum(np.linalg.norm(x, axis=1), 1e-300)  # of a residual, uncut
     if isinstance(learner.loss, Logistic):
         p = softmax(scores)[:, 1]
         uncut = p * (1 - p <= room) + (1 - p) * (p <= room)
-        return np.asarray(np.sqrt(p * (1 - p) * uncut)[:, None] * x)
+        return np.asarray(np.sqrt(p * (1 - p) * uncut)[:, None, None])
     if isinstance(learner.loss, SquaredError | Huber):  # errors as if even between the declared bounds
         wide = learner.loss.width if isinstance(learner.loss, Huber) else 1.0
-        return np.asarray(np.sqrt(np.minimum(room, min(wide, 1.0)))[:, None] * x)
-    if isinstance(learner.loss, Softmax):
-        return _held_by_softmax(softmax(scores), room, x)
-    return None
+        return np.asarray(np.sqrt(np.minimum(room, min(wide, 1.0)))[:, None, None])
+    return _roots_of_softmax(softmax(scores), room) if isinstance(learner.loss, Softmax) else None
 
 
-def _held_by_softmax(p: Floats, room: Floats, x: Floats) -> Floats:
+def _held(roots: Floats, x: Floats) -> Floats:
+    """Rows with their bias feature, each times the root of the curvature of its loss, (b K, K (d + 1))."""
+    return np.asarray((roots[:, :, :, None] * x[:, None, None, :]).reshape(len(x) * roots.shape[1], -1))
+
+
+def _roots_of_softmax(p: Floats, room: Floats) -> Floats:
     """The same of several classes: a residual that is cut has no curvature along itself."""
     classes = p.shape[1]
     one = np.eye(classes)
@@ -207,8 +333,7 @@ def _held_by_softmax(p: Floats, room: Floats, x: Floats) -> Floats:
         beside = one - (residual / length[:, None])[:, :, None] * (residual / length[:, None])[:, None, :]
         cut = (room / length)[:, None, None] * beside
         left += p[:, y, None, None] * np.where((length <= room)[:, None, None], one, cut)
-    roots = _root(root @ left @ root)
-    return np.asarray((roots[:, :, :, None] * x[:, None, None, :]).reshape(len(x) * classes, -1))
+    return _root(root @ left @ root)
 
 
 def _root(squares: Floats) -> Floats:
