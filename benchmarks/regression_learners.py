@@ -125,7 +125,9 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", default=["visits", *MADE, *BUNDLED])
     parser.add_argument("--steps", choices=("auto", *SCALERS), default="auto")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--growth", action="store_true", help="the recipe's own learner, from epsilon 1 to 90")
+    parser.add_argument(
+        "--growth", action="store_true", help="the recipe's own learner, from epsilon 1 to 90"
+    )
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.growth:
