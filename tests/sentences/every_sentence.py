@@ -318,6 +318,7 @@ def _right_in_group(known: Known, said: dict[str, Any]) -> bool:
     ),
     "[[asked]]: nothing else was measured, and this does not say [[any]]. Measure that before anyone relies on it: [[any]]",
     'It is not known how often the commonest class alone would be right: it was not measured; `--measure confusion` (`measures=["confusion"]` in Python) does.',
+    'The commonest class alone was not measured beside it: `--measure confusion` (`[[any]]measures=["confusion"]` in Python) does, [[any]].',
     'Whether they are nearer than always predicting the mean is not known: that was not measured, `--measure r2` (`[[any]]measures=["r2"]` in Python) does.',
     "Compare it with always predicting the mean before anyone relies on it: `--measure r2` [[any]]",
 )

@@ -65,6 +65,11 @@ _SHARED = (
 )
 _PEOPLE = "Which people are in the table moves weights, too. That is not in the noise."
 _SHARED_BY_SHARE = "The cells of one column add up to 1, so only their differences are learned: the weights of those that records have, by their released shares, add up to 0."
+UNLABELLED = (
+    "Released shares count records without a label, too. Where only they have a category, such as a gap in a row whose label is missing as well, its weight "
+    "is noise alone, far more than its printed noise, and moves the other weights of its column."
+)
+"""What released shares do not tell of a category."""
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
@@ -205,7 +210,7 @@ class Coefficients:
             ]
             + [_PEOPLE] * (self.at_most is not None)
             + _rare_in_words(self.rare)
-            + [_SHARED if self.at_most is None else _SHARED_BY_SHARE] * self.shared
+            + [_SHARED if self.at_most is None else f"{_SHARED_BY_SHARE} {UNLABELLED}"] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
