@@ -69,7 +69,7 @@ UNLABELLED = (
     "Released shares count records without a label, too. Where only they have a category, such as a gap in a row whose label is missing as well, its weight "
     "is noise alone, far more than its printed noise, and moves the other weights of its column."
 )
-"""What released shares do not tell of a category."""
+"""What released shares do not say about a category."""
 _RARELY_THERE = ("=missing", "=other")  # what the names of these features end in
 CONSTANT = "(constant)"
 """The name of the feature that `Homogenize` adds to a row."""
