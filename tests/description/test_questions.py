@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 import prepriv
 from prepriv.audit.replay import Neighbour, replay
-from prepriv.description.estimates import bins_of, edges_of
+from prepriv.description.estimates import bin_edges, bin_numbers
 from prepriv.description.questions import unit_of
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
@@ -209,8 +209,8 @@ def test_a_whole_number_on_an_edge_is_in_the_bin_above_it_and_edges_are_whole():
         low, width, bins = int(rng.integers(-200, 2000)), int(rng.integers(1, 40)), int(rng.integers(1, 120))
         bounds = prepriv.Numeric(low, low + width * bins)
         edges = low + width * np.arange(bins)
-        assert bins_of(unit_of(edges.astype(float), bounds), bins).tolist() == list(range(bins))
-        assert edges_of(bounds.low, bounds.high, bins) == (*edges.astype(float).tolist(), bounds.high)
+        assert bin_numbers(unit_of(edges.astype(float), bounds), bins).tolist() == list(range(bins))
+        assert bin_edges(bounds.low, bounds.high, bins) == (*edges.astype(float).tolist(), bounds.high)
     found = prepriv.histogram(np.arange(100.0), 0, 100, epsilon=100.0, bins=100)
     assert found.edges[29] == 29.0 and all(float(count) == 1 for count in found.counts)
     again = np.histogram(np.arange(100.0), found.edges)[0]

@@ -41,8 +41,8 @@ from prepriv.description.estimates import (
     Estimate,
     Moments,
     Pairs,
-    bins_of,
-    edges_of,
+    bin_edges,
+    bin_numbers,
     mean_half,
     moment_rows,
     pair_rows,
@@ -329,7 +329,7 @@ class Asker:
     def _release_bins(self, piece: Piece, name: str, bins: int, by: str | None) -> Floats:
         groups, unit = self.groups(by), self.cells(name)
         there = ~np.isnan(unit)
-        at = np.where(there, groups.at * bins + bins_of(np.where(there, unit, 0.0), bins), -1)
+        at = np.where(there, groups.at * bins + bin_numbers(np.where(there, unit, 0.0), bins), -1)
         return self._histogram(piece, at, len(groups.names) * bins).reshape(-1, bins)
 
     def _release_quantile(self, piece: Piece, name: str, level: float, by: str | None) -> list[float]:
@@ -399,7 +399,7 @@ class Asker:
         if q.kind == "histogram":
             noise = self.count_noise(piece)
             return Histogram(
-                edges_of(column.low, column.high, q.bins),
+                bin_edges(column.low, column.high, q.bins),
                 tuple(count_estimate(c, noise, self.most) for c in found[g]),
             )
         if q.kind == "covariance":

@@ -35,8 +35,8 @@ from prepriv.description.estimates import (
     SURE,
     Estimate,
     Moments,
-    bins_of,
-    edges_of,
+    bin_edges,
+    bin_numbers,
     mean_half,
     moment_rows,
     quantile_interval,
@@ -483,7 +483,7 @@ class _Asker:
     def numeric(self, i: int, column: Numeric, unit: Floats, moments: Moments) -> NumericSummary:
         plan, width = self.plan, column.high - column.low
         there = unit[~np.isnan(unit)]
-        noisy, noise = self._counts(f"histogram {i}", bins_of(there, plan.bins), plan.bins)
+        noisy, noise = self._counts(f"histogram {i}", bin_numbers(there, plan.bins), plan.bins)
         counts = tuple(count_estimate(c, noise, self._most) for c in noisy)
         edges = np.linspace(0.0, 1.0, plan.bins + 1)
         present = moments.present.value
@@ -512,7 +512,7 @@ class _Asker:
                 span_of(column.written)
             ),
             found,
-            edges_of(column.low, column.high, plan.bins),
+            bin_edges(column.low, column.high, plan.bins),
             counts,
             column.written,
         )

@@ -135,10 +135,10 @@ def short_number(x: float) -> str:
     return f"{x:,.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"
 
 
-def edges_of(low: float, high: float, bins: int) -> tuple[float, ...]:
+def bin_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
     """Edges of so many equal bins. Of whole bounds each is the number nearest to it, such as 3 of 0 to 10 in ten bins.
 
-    >>> edges_of(0, 1, 4), edges_of(0, 10, 10)[3]
+    >>> bin_edges(0, 1, 4), bin_edges(0, 10, 10)[3]
     ((0.0, 0.25, 0.5, 0.75, 1.0), 3.0)
     """
     i = np.arange(bins + 1)
@@ -147,10 +147,10 @@ def edges_of(low: float, high: float, bins: int) -> tuple[float, ...]:
     return tuple(((low * (bins - i) + high * i) / bins).tolist())
 
 
-def bins_of(unit: Floats, bins: int) -> NDArray[np.int64]:
+def bin_numbers(unit: Floats, bins: int) -> NDArray[np.int64]:
     """In which of so many equal bins of [0, 1] each number lies. An edge is in the bin above it, although 0.29 * 100 is less than 29.
 
-    >>> bins_of(np.array([0.0, 0.29, 0.57, 1.0]), 100).tolist()
+    >>> bin_numbers(np.array([0.0, 0.29, 0.57, 1.0]), 100).tolist()
     [0, 29, 57, 99]
     """
     return np.minimum(np.floor(np.round(unit * bins, 9)).astype(np.int64), bins - 1)

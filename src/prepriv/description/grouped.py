@@ -13,7 +13,7 @@ from prepriv.adjacency import n_is_public
 from prepriv.columns import AS_CATEGORICAL, Categorical, Numeric
 from prepriv.description.answers import Asker, half_in_parts
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
-from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, difference_of, edges_of, share_of
+from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, bin_edges, difference_of, share_of
 from prepriv.description.look import multiplier
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, Summary, count_estimate
 from prepriv.description.wide import said_if_wide
@@ -211,7 +211,7 @@ def summary_of(
             span_of(column.written)
         ),
         {},
-        edges_of(column.low, column.high, len(counts)),
+        bin_edges(column.low, column.high, len(counts)),
         tuple(count_estimate(c, noise, most) for c in counts),
         column.written,
     )

@@ -22,7 +22,7 @@ from prepriv._arrays import Floats
 from prepriv._rounding import DOWN
 from prepriv.adjacency import Adjacency, check_adjacency, n_is_public, rows_changed
 from prepriv.columns import Numeric
-from prepriv.description.estimates import NOTHING, Estimate, bins_of, edges_of
+from prepriv.description.estimates import NOTHING, Estimate, bin_edges, bin_numbers
 from prepriv.description.look import pay
 from prepriv.guarantees.families import approximate_dp
 from prepriv.guarantees.guarantee import Guarantee
@@ -345,10 +345,10 @@ def histogram(
 
     def exact() -> NDArray[np.int64]:
         unit = unit_of(column, bounds)
-        return np.bincount(bins_of(unit[~np.isnan(unit)], bins), minlength=bins).astype(np.int64)
+        return np.bincount(bin_numbers(unit[~np.isnan(unit)], bins), minlength=bins).astype(np.int64)
 
     counts = question.counts(exact, bins, rows_changed(adjacency), session, ledger)
-    return Histogram(edges_of(bounds.low, bounds.high, bins), tuple(counts))
+    return Histogram(bin_edges(bounds.low, bounds.high, bins), tuple(counts))
 
 
 def quantiles(

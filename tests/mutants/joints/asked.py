@@ -63,8 +63,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a gap counts in the first bin of its group",
         "gaps that are read as numbers",
         "description/answers.py",
-        "        at = np.where(there, groups.at * bins + at, -1)\n",
-        "        at = groups.at * bins + at\n",
+        "at = np.where(there, groups.at * bins + bin_numbers(np.where(there, unit, 0.0), bins), -1)\n",
+        "at = groups.at * bins + bin_numbers(np.where(there, unit, 0.0), bins)\n",
         EXACT,
     ),
     Mutant(
