@@ -153,7 +153,7 @@ def test_report_names_the_receipt_of_the_draft(file, capsys):
 
 @pytest.fixture
 def released_again(folder, tmp_path):
-    """Release a file in another form, as whoever holds a ledger can: gives the new file and its ledger."""
+    """A function that edits a file and releases it again. It returns the new file and its ledger. Anyone who holds the ledger can do this."""
 
     def again(name: str, edit: Any) -> tuple[Path, Path]:
         text = Path(name).read_text()

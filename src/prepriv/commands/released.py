@@ -181,7 +181,7 @@ class _ReadOtherwise:
     becomes: str
     warn: bool
     cell: bool
-    """Whether a category of its own stands for it, `other` or `missing`, which has a weight of its own."""
+    """Whether a category of its own stands for it, `other` or `missing`, of a model that was trained with noise."""
 
     @property
     def said(self) -> str:
@@ -214,7 +214,7 @@ def _read_otherwise(rows: Any, model: Model) -> list[_ReadOtherwise]:
             (_CUT, cut, filled, f"declared {c.declared}", cut > _MANY_CUT * filled),
         ):
             if count:
-                cell = not numbers and kind != _CUT
+                cell = model.private and not numbers and kind != _CUT
                 found.append(_ReadOtherwise(c.name, kind, count, whole, becomes, warn, cell))
     return sorted(found, key=lambda one: (not one.warn, _KINDS.index(one.kind), -one.count))
 

@@ -94,6 +94,7 @@ def page(report: Report) -> str:
         noise_of_weights=_noise_of_weights(
             of_weights,
             0 if report.model is None else report.model.weights[:-1].size,
+            any(isinstance(column, Categorical) for column in plan.domain.columns.values()),
             report.model is None or rows_are_centred(plan, report.model.maps),
         ),
         shapes=[Markup(one) for one in drawn],
@@ -342,8 +343,13 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     return pairs[:_MOST_WEIGHTS]
 
 
-def _noise_of_weights(noise: Floats | None, count: int, compared: bool = True) -> str:
-    """What the page says about the noise of so many weights. compared: whether weights compare with 0."""
+_OF_CATEGORIES = (
+    f"Categories that perhaps no record has, by their released share, are not shown. {UNLABELLED} "
+)
+
+
+def _noise_of_weights(noise: Floats | None, count: int, categories: bool, compared: bool) -> str:
+    """What the page says about the noise of so many weights. categories: whether some are of categories; compared: whether they compare with 0."""
     if noise is None:
         return "Weights are noisy, and their noise is not known here. Large ones may be noise, too."
     if not compared:
@@ -353,7 +359,7 @@ def _noise_of_weights(noise: Floats | None, count: int, compared: bool = True) -
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
         "Noise of training moves a weight by "
-        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. Categories that perhaps no record has, by their released share, are not shown. {UNLABELLED} What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
+        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {_OF_CATEGORIES * categories}What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
         "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )

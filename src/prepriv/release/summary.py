@@ -335,7 +335,8 @@ def _of_what(report: Report) -> Iterator[str]:
         rows = f"{report.plan.n + tested:,} declared {whose}{of}"
         yield f"Of the {rows}, coins chose {report.plan.n:,} to train on and {tested:,} to measure on."
     if domain.unit is not None:
-        most = domain.rows_per_unit or 1
+        most = domain.rows_per_unit
+        assert most is not None
         yield f"At most {most:,} row{'s' if most > 1 else ''} of each {'are' if most > 1 else 'is'} read."
     if not of:
         yield "The data set has no name here, since no ledger was charged."
