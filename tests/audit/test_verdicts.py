@@ -215,8 +215,32 @@ def test_a_models_folder_is_replayed(folder, capsys, pay):
     assert run(["audit", "replay", str(folder)]) == 2  # a folder without a model
 
 
+def test_what_the_made_up_tables_stand_in_for_is_counted_as_declared(folder, capsys):
+    """Of a model of households: 60 made-up "records" in place of its 8,715."""
+    schema = SCHEMA.replace("  - {step: MeanImputer, pay: PAY}\n", "").replace(", missing: impute", "")
+    for unit, counted in (("", "records"), ("unit: hh\nrows_per_unit: 1\n", "units")):
+        name, out = f"{counted}.yaml", f"of-{counted}"
+        (folder / name).write_text(f"rows: 300\n{unit}{schema}")
+        rows = [f"{i % 10 / 10},{i % 7 / 7},{('no', 'yes')[i % 2]},{i}" for i in range(300)]
+        (folder / "t.csv").write_text("\n".join(["a,b,y,hh", *rows, ""]))
+        assert (
+            run(["train", "t.csv", "--schema", name, "--epsilon", "4", "--delta", "1e-5", "--out", out]) == 0
+        )
+        capsys.readouterr()
+        run(["audit", "replay", out, "--pairs", "2"])
+        assert f"for 60 made-up {counted} in place of its 300 (--rows)" in capsys.readouterr().out
+        own = (
+            OWN
+            + f"domain = Domain({{'a': Numeric(0, 1)}}, classes=['no', 'yes'], n=300{UNIT if unit else ''})\nsteps = []\n"
+        )
+        (folder / "own.py").write_text(own)
+        run(["audit", "replay", "own.py", "--pairs", "2"])
+        assert f"on 60 of the declared 300 {counted}: ask for more with --rows" in capsys.readouterr().out
+
+
 # ------------------------------------------------------------------------------------------- steps of one's own
 
+UNIT = ", unit='hh', rows_per_unit=1"
 BROKEN = {
     "a sensitivity of a fiftieth": (
         LIAR.replace("SHARE", "0.02"),

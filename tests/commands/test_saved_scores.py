@@ -148,6 +148,65 @@ def test_a_score_that_was_edited_and_one_of_an_older_copy_of_its_ledger_are_told
     assert (
         f"{page}: WRONG: its charge 5 is not in this ledger: this copy, which ends at row 4, is older" in said
     )
+    assert (
+        "or for that of this file. By what it states itself, epsilon 2.8, delta 3e-05 of a cap of epsilon 3, delta 0.0001 was booked by then\n"
+        in said
+    )
+
+
+def test_a_score_whose_release_was_taken_off_the_ledger_is_named_where_its_charge_is_asked_about(
+    package, tmp_path, capsys
+):
+    """The model's own line said that nothing given shows row 5, and the page that names row 5 was given."""
+    folder = replaced(package, tmp_path, lambda text: text.replace("Groups", "groups"))
+    page, ledger = folder / "e.html", folder / "L.db"
+    asked = f"ASK BEFORE YOU SIGN: whether {page} is what row 5 paid to evaluate this model ("
+    other = f"ASK BEFORE YOU SIGN: {folder / 'm' / 'model.json'}: {asked.partition(': ')[2]}"
+    page.write_bytes((package / "e.html").read_bytes())
+    said = verified(folder, capsys, 5)  # the ledger holds the hash of the edited one
+    assert other in said and "the hash of another file beside it. Ask for the file as it was released" in said
+    without_last(ledger)
+    said = verified(folder, capsys, 8)
+    assert f"{page}: NOT DECIDED, charge 5; charged in row 5, but no row holds the hash" in said
+    assert other in said and "it names that charge, and the ledger holds no hash of a file beside it" in said
+    assert "nothing given here shows it" not in said
+    assert run(["report", str(folder / "m"), "--ledger", str(ledger)]) == 8
+    said = capsys.readouterr().out
+    assert asked in said and "nothing given here shows it" not in said
+    assert "where the charge of" not in said  # it is in the ledger that is given
+    page.unlink()
+    assert "row 5 paid to evaluate this model" in (said := verified(folder, capsys, 8))
+    assert "and nothing given here shows it. The ledger holds no hash of a file" in said
+
+
+def test_a_page_whose_receipt_is_no_receipt_names_no_charge(package, tmp_path, capsys):
+    """What a page holds as its receipt can be anything: a list cannot be looked up."""
+    folder = replaced(
+        package, tmp_path, lambda text: text.replace("&#34;sequence&#34;: 5", "&#34;sequence&#34;: [5]")
+    )
+    without_last(folder / "L.db")
+    assert run(["report", str(folder / "m"), "--ledger", str(folder / "L.db")]) == 8
+    assert "and nothing given here shows it" in capsys.readouterr().out
+
+
+def test_how_to_read_a_sum_of_a_ledger_is_said_once_wherever_one_is_printed(package, tmp_path, capsys):
+    """The page said 60 times in 100 and the score 54.8, and 95.3 of all of them had no word on why it is so much higher."""
+    coarse = (
+        "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim"
+    )
+    said = verified(package, capsys, 8)
+    assert said.count("for someone whose data are in all of them: at most epsilon") == 2
+    assert said.count(coarse) == 1 and said.index(coarse) > said.rindex("in all of them: at most epsilon")
+    assert run(["report", str(package / "m"), "--ledger", str(package / "L.db")]) == 8
+    assert capsys.readouterr().out.count(coarse) == 1
+    files = [str(package / "L.db"), str(package / "m")]
+    for unit, budget, times in (("basic", {"epsilon": 3, "delta": 1e-4}, 1), ("gdp", {"mu": 1.0}, 0)):
+        other = tmp_path / f"{unit}.db"
+        Ledger.create(other, "others", unit=unit, **budget)
+        run(["ledger", "verify", *files, str(other)])
+        assert capsys.readouterr().out.count(coarse) == times
+    run(["ledger", "verify", *files])
+    assert coarse not in capsys.readouterr().out  # no sum was printed
 
 
 def test_a_score_of_before_is_not_decided_and_its_rows_are_computed(package, tmp_path, capsys):

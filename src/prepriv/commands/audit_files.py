@@ -73,10 +73,20 @@ def ran(path: Path) -> dict[str, Any]:
 
 def declared_rows(config: Path) -> int:
     """How many made-up records: as many as a Python file declares, unless these are many; it says so then."""
-    n = named_in(config)["domain"].n if config.suffix == ".py" else None
-    if n is not None and n > _MOST_ROWS:
-        console.print(f"on {DEFAULT_ROWS:,} of the declared {n:,} rows: ask for more with --rows")
-    return DEFAULT_ROWS if n is None or n > _MOST_ROWS else n
+    domain = named_in(config)["domain"] if config.suffix == ".py" else None
+    if domain is None or domain.n is None:
+        return DEFAULT_ROWS
+    if domain.n > _MOST_ROWS:
+        console.print(
+            f"on {DEFAULT_ROWS:,} of the declared {domain.n:,} {_counted(domain)}: ask for more with --rows"
+        )
+        return DEFAULT_ROWS
+    return domain.n
+
+
+def _counted(domain: Domain) -> str:
+    """What `n` counts, in a word."""
+    return "records" if domain.unit is None else "units"
 
 
 def plan_of(
@@ -122,7 +132,7 @@ def _of_a_model(folder: Path, rows: int, own: Mapping[str, Any]) -> Plan:
     domain = plan.domain.with_n(rows)
     if rows != plan.n:
         console.print(
-            f"the plan of {folder}, for {rows:,} made-up records in place of its {plan.n:,} (--rows)"
+            f"the plan of {folder}, for {rows:,} made-up {_counted(domain)} in place of its {plan.n:,} (--rows)"
         )
     stands_in = Public(synthetic(domain, _PUBLIC, Draws(0)).rows)
     steps = tuple(

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prepriv.commands.exits import FOUND, Stop
-from prepriv.commands.receipts import hash_as_lf, is_measurement, sha256_of
+from prepriv.commands.receipts import hash_as_lf, is_measurement, receipt_in, sha256_of
 from prepriv.commands.scores import DIGITS, model_of, not_covered
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.ledger import Entry, Header
@@ -140,17 +140,40 @@ def scores_beside(file: Path, model: Model, header: Header, rows: Sequence[Entry
     }
 
 
-def scores_not_charged(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]) -> list[str]:
-    """What to ask of scores of a model in the folder of its run that no ledger given released, one line each: a copy may be old.
+def scores_named_beside(file: Path, model: Model, ledgers: Sequence[Sequence[Entry]]) -> dict[str, list[str]]:
+    """In the folder of a run: files that name the charge of a score of its model, and that no ledger given released, by the run.
 
     file: that of the model.
+    """
+    digits, found = model_hash(model)[:DIGITS], dict[str, list[str]]()
+    made = {one.artifact for rows in ledgers for one in rows if one.kind == "released"}
+    paid = {
+        (one.sequence, one.head, one.plan_uid) for rows in ledgers for one in rows if model_of(one) == digits
+    }
+    for one in _files_of_run(file) if paid else ():
+        with suppress(OSError):
+            if one.stat().st_size > _LARGEST:
+                continue
+            told = receipt_in(one)
+            if told in paid and told is not None and sha256_of(one) not in made:
+                found.setdefault(told[2], []).append(str(one))
+    return found
+
+
+def scores_not_charged(
+    file: Path, model: Model, ledgers: Sequence[Sequence[Entry]], asked: Collection[str] = ()
+) -> list[str]:
+    """What to ask of scores of a model in the folder of its run that no ledger given released, one line each: a copy may be old.
+
+    file: that of the model. asked: files of which something is asked already.
     """
     made = {one.artifact for rows in ledgers for one in rows if one.kind == "released"}
     digest, found = model_hash(model), list[str]()
     for one in _files_of_run(file):
         with suppress(OSError):
             if (
-                is_measurement(one)
+                str(one) not in asked
+                and is_measurement(one)
                 and one.stat().st_size <= _LARGEST
                 and sha256_of(one) not in made
                 and digest in one.read_text(encoding="utf-8", errors="replace")

@@ -11,8 +11,15 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.exits import NOT_DECIDED, Stop
-from prepriv.commands.receipts import ANOTHER_FILE, asked_of_rows, in_a_receipt, not_recorded, where_it_is
-from prepriv.commands.scores import DIGITS, model_of, scores_not_shown, whose_score
+from prepriv.commands.receipts import (
+    ANOTHER_FILE,
+    asked_of_rows,
+    booked_by_then,
+    in_a_receipt,
+    not_recorded,
+    where_it_is,
+)
+from prepriv.commands.scores import DIGITS, NO_SCORES, ScoresAtHand, model_of, scores_not_shown, whose_score
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
@@ -31,10 +38,11 @@ from prepriv.release.review import asked_of_claim
 from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, not_booked
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
-_COARSER = (
+COARSER = (
     "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
     "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
 )
+"""Of sums of a ledger that keeps ε and δ alone."""
 _GIVE = ", and give it to `prepriv report MODEL --verify`, or to `prepriv ledger verify`"
 _NOT_THE_ONE = {SCORE: "is not the one", CANARIES: "are not those"}
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
@@ -80,7 +88,7 @@ def charge_problems(
     entry = entries.get(model.receipt["sequence"])
     if entry is None or entry.head != model.receipt["head"]:
         here = where_it_is(model.receipt["sequence"], max(entries, default=0), 1 + len(others))
-        return [f"the receipt of the model is not in this ledger{here}"], []
+        return [f"the receipt of the model is not in this ledger{here}{booked_by_then(model.receipt)}"], []
     uid = model.receipt["plan_uid"]
     if (entry.kind, entry.plan_uid) != ("charged", uid):
         return [f"row {entry.sequence} is not the charge of this run"], []
@@ -328,12 +336,9 @@ def to_ask(
     page: Report | None = None,
     others: Sequence[str] = (),
     tables: Tables = _NO_TABLES,
-    shown: Collection[str] = (),
+    scores: ScoresAtHand = NO_SCORES,
 ) -> list[str]:
-    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs.
-
-    shown: the runs that measured the model later, and whose files are at hand.
-    """
+    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs. scores: the later ones."""
     books = {name: Ledger.open(name).entries() for name in (place, *others)}
     entries = books[place]
     key = tuple((model.receipt or {}).get(name) for name in CHARGE)
@@ -348,7 +353,7 @@ def to_ask(
         asked.append(asked_of_rows(page.measured.which_rows))
     if row is None:  # said as wrong
         return asked
-    asked += scores_not_shown(books, model_hash(model)[:DIGITS], page, shown)
+    asked += scores_not_shown(books, model_hash(model)[:DIGITS], page, scores)
     whole = None if page is None or model.choice is not None else _of_both(model, page, row)
     if whole is not None and whole.hash != row.plan_hash:
         asked.append(
@@ -425,7 +430,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")
     if unit == "basic":
-        lines.append(_COARSER)
+        lines.append(COARSER)
     return lines
 
 

@@ -35,7 +35,7 @@ from prepriv.commands.receipts import (
 )
 from prepriv.commands.saved_answers import states_otherwise
 from prepriv.commands.saved_scores import read_score
-from prepriv.commands.scores import DIGITS, model_of, not_covered, whose_score
+from prepriv.commands.scores import DIGITS, ScoresAtHand, model_of, not_covered, paid_together, whose_score
 from prepriv.commands.verify import differences, of_another_version
 from prepriv.domain import Domain
 from prepriv.evaluation.found_hashes import SAID
@@ -64,7 +64,7 @@ _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, an
 @dataclass
 class Judged:
     """A file: the charges that paid for it, in words, what is wrong with it, what nothing at hand could compare, what someone has to answer, remarks, and of a
-    page, a score or a schema the model whose it is, in words; "" where nothing says whose. Of a model the ledger that paid for it, and the names of its columns and of its label."""
+    page, a score or a schema the model whose it is, in words; "" where nothing says whose. Of a model the ledger that paid for it, and the names of its columns and of its label. coarse: whether a remark holds a sum of a ledger that keeps ε and δ alone."""
 
     charges: str
     wrong: list[str]
@@ -74,6 +74,7 @@ class Judged:
     model: str = ""
     place: str = ""
     columns: frozenset[str] = frozenset()
+    coarse: bool = False
 
 
 def judge(
@@ -106,6 +107,7 @@ def judge(
             judged[name].wrong += _used_drafts(Path(name), [*ledgers])
     at_hand = {Path(name): one.own for name, one in given.items() if one.kind == "model"}
     scored = _scores(judged, sound, ledgers, names, at_hand)
+    scores = ScoresAtHand(scored, _naming(given, ledgers, scored))
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
     tables = drafted_tables(_domains(sound), [*ledgers])
     shown: dict[Path, Report] = {}  # of each model the page that shows most
@@ -115,11 +117,11 @@ def judge(
             _whose_page(judged[name], Path(name), file, given, at_hand)
             page = _page(judged[name], Path(name), file, [*ledgers], _without_model(one, name, at_hand))
             if file is not None and page is not None:
-                _charged(judged[name], file, page, [*ledgers], tables, scored)
+                _charged(judged[name], file, page, [*ledgers], tables, scores)
                 if page.measured is not None or file not in shown:
                     shown[file] = page
     for file in files.values():
-        _charged(judged[str(file)], file, shown.get(file), [*ledgers], tables, scored)
+        _charged(judged[str(file)], file, shown.get(file), [*ledgers], tables, scores)
     models = _models(given, shown, ledgers)
     for name, one in sound.items():
         if one.domain is not None:
@@ -417,7 +419,8 @@ def _scores(
                     f"whether it was swapped: it is a score of {judged[name].model} and lies beside {', '.join(map(str, near))}"
                 )
             if whose is not None:
-                judged[name].remarks += [f"a score of {whose}", *_not_covered(whose, row, ledgers)]
+                judged[name].remarks.append(f"a score of {whose}")
+                _add_together(judged[name], whose, row, ledgers)
             else:
                 judged[name].asked.append(
                     f"where the model is that was measured: row {row.sequence} paid to evaluate {whose_score(row, {})}, and no file given is that model"
@@ -446,16 +449,29 @@ def _compute_again(found: Judged, file: Path, whose: str | None, row: Entry) -> 
         found.remarks.append("every word is what its own numbers and its model give")
 
 
-def _not_covered(file: str, row: Entry, ledgers: Mapping[str, Sequence[Entry]]) -> list[str]:
-    """What a model and its later scores allow together, by the ledger that holds this charge for one of them."""
+def _naming(
+    given: Mapping[str, Given], ledgers: Mapping[str, Sequence[Entry]], shown: Collection[str]
+) -> dict[str, list[str]]:
+    """The files that name the charge of a score, by its run, where none was compared whole. shown: the runs of which one was."""
+    paid = {
+        (one.sequence, one.head, one.plan_uid) for rows in ledgers.values() for one in rows if model_of(one)
+    }
+    found = dict[str, list[str]]()
+    for name, one in given.items():
+        if one.own in paid and one.own is not None and one.own[2] not in shown:
+            found.setdefault(one.own[2], []).append(name)
+    return found
+
+
+def _add_together(found: Judged, file: str, row: Entry, ledgers: Mapping[str, Sequence[Entry]]) -> None:
+    """Add to the remarks on a score what its model and all later scores allow together, by the ledger that holds this charge. file: that of the model."""
     with suppress(ValueError):
         model = Model.load(file)
-        return [
-            not_covered(model, Ledger.open(place).header, rows)
-            for place, rows in ledgers.items()
-            if row in rows
-        ]
-    return []
+        for header, rows in (
+            (Ledger.open(place).header, rows) for place, rows in ledgers.items() if row in rows
+        ):
+            found.remarks.append(not_covered(model, header, rows))
+            found.coarse |= header.unit == "basic" and paid_together(model, header, rows) is not None
 
 
 def _charged(
@@ -464,7 +480,7 @@ def _charged(
     page: Report | None,
     places: Sequence[str],
     tables: Tables,
-    scored: Collection[str],
+    scores: ScoresAtHand,
 ) -> None:
     """What `prepriv report --ledger` finds of a model and its page."""
     try:
@@ -483,4 +499,4 @@ def _charged(
         found.undecided.append(str(why))
         wrong = []
     found.wrong += [*wrong, *unclaimed_drafts(place, model, others)[0]]
-    found.asked += to_ask(place, model, page, others, tables, scored)
+    found.asked += to_ask(place, model, page, others, tables, scores)

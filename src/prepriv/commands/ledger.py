@@ -357,7 +357,7 @@ def verify(
         for line in _not_compared(all_given.not_compared):
             say(line, err=as_json)
         if not as_json:
-            for line in together:
+            for line in (*together, *_how_coarse([books[name] for name in rows], files)):
                 say(line)
         for asked in perhaps:
             say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
@@ -457,6 +457,17 @@ def _beside_its_rows(places: Sequence[str]) -> dict[str, str]:
     from prepriv.commands.several import beside_its_rows
 
     return beside_its_rows(places)
+
+
+def _how_coarse(books: Sequence[Book], files: Mapping[str, Judged]) -> list[str]:
+    """How to read the sums that were printed of ledgers that keep ε and δ alone; nothing where none was."""
+    if len(books) < 2 and not any(one.coarse for one in files.values()):
+        return []
+    from prepriv.commands.charged import COARSER
+    from prepriv.commands.several import add_up
+
+    together = len(books) > 1 and books[0][0].unit == "basic" and add_up(books)
+    return [COARSER] if together or any(one.coarse for one in files.values()) else []
 
 
 def _copies(books: Mapping[str, Book]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE, Drafted
 from prepriv.guarantees.drafts import FIXED, IN_ALL
+from prepriv.guarantees.in_words import AMOUNT, rounded_amounts
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 from prepriv.ledger.store import foreign_side_files
@@ -36,6 +37,7 @@ LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")
 _MOST_BESIDE = 20  # files that are looked at
 _TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
 _MEASURED = b"<title>prepriv evaluation</title>"
+_REPORT = b"<title>prepriv report</title>"
 _LOOKED = (b"<title>prepriv description</title>", b"<title>prepriv sketch</title>")
 _ALONE = (_MEASURED, *_LOOKED)  # pages that are known by their bytes
 _IN_MODEL = {"weights", "maps", "plan"}  # keys of one
@@ -64,6 +66,8 @@ _NO_FILE = (
 PREDICTIONS = "predictions (`prepriv predict`). No claim covers those of the private rows, which stay where the rows are. Whose rows these are, only who made the file can say"
 _OF_RECORD = {"url_slug", "status", "tier", "deployment"}  # the keys of one
 _RECORD = "a record for the registry, as `prepriv report --record` writes it. People answer its questions in the file, so nothing compares its words: read it beside the page"
+_AMOUNTS = re.compile(rf"{AMOUNT.pattern}(?:, {AMOUNT.pattern})?")
+_LONGEST_AMOUNTS = 100  # characters
 _PREDICTED = re.compile(r"\W*(?:predict(?:ion|ed)s?|y_pred|y_hat)\W*$", re.IGNORECASE)  # a column
 _PERHAPS_PREDICTIONS = "by its header it may hold predictions: no claim covers them where the rows are private ones. Ask whose rows they are"
 _HEAD = 2000  # bytes in which a page says what it is
@@ -136,7 +140,7 @@ class Given:
     hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is. domain, file: of a drafted
     schema what it declares, None where no run could use it, and the hash of its own bytes. as_lf: of a model the
     hash of its bytes with the line endings that prepriv writes. drafts: those whose receipts it holds, by their receipt. uncharged: those that it claims without one. unnamed: whether its claim
-    includes a draft that it does not name.
+    includes a draft that it does not name. total: `booked_by_then` of what it states itself.
     """
 
     receipts: tuple[Receipt, ...]
@@ -149,6 +153,7 @@ class Given:
     drafts: Mapping[Receipt, Drafted] = field(default_factory=dict)
     uncharged: tuple[Drafted, ...] = ()
     unnamed: bool = False
+    total: str = ""
 
     @property
     def is_schema(self) -> bool:
@@ -250,6 +255,8 @@ def _collect(found: Collected, file: Path) -> None:
     mine = next(_receipts(own), None)
     if mine is None:
         found.not_compared[name] = "it holds no receipt"
+        if is_schema and (fault := _not_valid(file, data)):
+            found.not_compared[name] = fault
         return
     receipts, drafts = tuple(dict.fromkeys(_receipts(data))), _charged_drafts(data)
     if is_schema:
@@ -263,7 +270,7 @@ def _collect(found: Collected, file: Path) -> None:
     found.given[name] = (
         _given_alone(file, data, kind)
         if kind == "other"
-        else Given(receipts, mine, artifacts, kind, as_lf=as_lf, drafts=drafts)
+        else Given(receipts, mine, artifacts, kind, as_lf=as_lf, drafts=drafts, total=booked_by_then(own))
     )
 
 
@@ -284,6 +291,7 @@ def _given_alone(file: Path, data: Mapping[str, Any], kind: FileKind) -> Given:
         drafts=drafts,
         uncharged=uncharged,
         unnamed=unnamed,
+        total=booked_by_then(data.get("ledger")),
     )
 
 
@@ -341,6 +349,24 @@ def _declared_by_hand(file: Path, data: Any) -> Domain | None:
         return None
 
 
+def _not_valid(file: Path, data: Any) -> str:
+    """What is wrong with a schema that no run accepts; "" of one that some run does, and of a file that is none."""
+    if not _is_schema(data):
+        return ""
+    try:
+        load_schema(file).domain()
+    except ValueError as why:
+        said = str(why).removeprefix(f"{file}: ")
+        draft = said.removeprefix(f"{file} ")  # "S.yaml is a draft"
+        return f"it {draft}" if draft != said else f"it is not a valid schema: {said}"
+    return ""
+
+
+def _is_schema(data: Any) -> bool:
+    """Whether what a YAML file holds declares columns or a label."""
+    return isinstance(data, Mapping) and not {"columns", "label"}.isdisjoint(data)
+
+
 _OF_DOMAIN = ("columns", "label", "adjacency", "rows", "unit", "rows_per_unit", "declared_by", "draft")
 _OF_PREDICTIONS = ("class_weight", "threshold")  # under `label:`
 
@@ -375,18 +401,53 @@ def asked_of_rows(said: str) -> str:
     return f"on which rows this score was measured, and whether the model was trained on any of them: ask whoever measured it. {said or 'What declared numbers show could not be computed, as its model is not among the files.'}"
 
 
-_LONGEST_ANSWERS = 2**20  # bytes: a hostile file costs no more memory than that allows
+_LONGEST = 2**22  # bytes of a file without a title: a hostile one costs no more memory than that allows
+_COMPARED = (
+    "{path} holds {what} and not a model. `prepriv ledger verify LEDGER {path}` compares it with its charge"
+)
+_OF_A_MODEL = "{path} is the page of a model and not the model itself. `prepriv report MODEL --verify {path}` compares both"
+_A_SCHEMA = "{path} is a schema and not a model. `prepriv ledger verify LEDGER {path} MODEL` compares it with the ledger and with a model"
+_ASKED, _DESCRIBED = "answers (`prepriv ask`)", "a description (`prepriv describe`)"
+_SKETCHED, _SCORED = "a sketch (`prepriv sketch`)", "a score (`prepriv evaluate`)"
+_TITLES = {
+    _DESCRIBED: b"<title>prepriv description</title>",
+    _SKETCHED: b"<title>prepriv sketch</title>",
+    _SCORED: _MEASURED,
+}
+_KEYS = {
+    _ASKED: {"answers", "plan_hash", "releases"},
+    _DESCRIBED: {"columns", "correlations", "plan_hash"},
+    _SKETCHED: {"sketch", "plan_hash"},
+}
 
 
-def are_answers(file: Path) -> bool:
-    """Whether it is what `prepriv ask` writes."""
-    if file.suffix.lower() != ".json" or not file.is_file() or file.stat().st_size > _LONGEST_ANSWERS:
-        return False
-    try:
-        data = _data(file)
-    except Stop:
-        return False
-    return isinstance(data, Mapping) and {"answers", "plan_hash", "releases"} <= data.keys()
+def no_model(file: Path) -> str:
+    """What a file is that was named as a model, and which command is meant; "" where nothing says what it is."""
+    data: Any = None
+    with suppress(Stop, ValueError, OSError):
+        if file.suffix.lower() in (".json", *_SCHEMAS) and file.stat().st_size <= _LONGEST:
+            data = _data(file)
+    if file.suffix.lower() in _SCHEMAS:
+        return _A_SCHEMA.format(path=file) if _is_schema(data) else ""
+    if _begins(file, (_REPORT,)) or _is_page(file, data):
+        return _OF_A_MODEL.format(path=file)
+    titled = [what for what, title in _TITLES.items() if _begins(file, (title,))]
+    what = next(iter(titled or _kinds_of(data)), "")
+    return _COMPARED.format(path=file, what=what) if what else ""
+
+
+def _is_page(file: Path, data: Any) -> bool:
+    """Whether it is the page of a model as data. A page with a score has a plan of both, too."""
+    return isinstance(data, Mapping) and _artifact_in(file, data, data.keys() >= _IN_MODEL)[0] == "page"
+
+
+def _kinds_of(data: Any) -> list[str]:
+    """What a JSON holds that prepriv wrote, by its keys."""
+    if not isinstance(data, Mapping):
+        return []
+    if isinstance(plan := data.get("plan"), Mapping) and "evaluation" in plan:
+        return [_SCORED]
+    return [what for what, keys in _KEYS.items() if keys <= data.keys()]
 
 
 def data_in(file: Path) -> Mapping[str, Any]:
@@ -398,6 +459,11 @@ def data_in(file: Path) -> Mapping[str, Any]:
     except Stop:
         return {}
     return data if isinstance(data, Mapping) else {}
+
+
+def receipt_in(file: Path) -> Receipt | None:
+    """The receipt of its own charge that a JSON file or a page holds."""
+    return next(_receipts(data_in(file).get("ledger")), None)
 
 
 def _begins(file: Path, titles: Sequence[bytes]) -> bool:
@@ -531,9 +597,8 @@ def _is_not_here(given: Given, receipt: Receipt, ledgers: Mapping[str, Sequence[
     if receipt in given.drafts:
         with suppress(ValueError):  # of numbers that no draft has
             return _draft_is_not_here(given, receipt, ledgers, last)
-    return (
-        f"its charge {receipt[0]} is not in {_any_of(ledgers)}{where_it_is(receipt[0], last, len(ledgers))}"
-    )
+    here = f"{_any_of(ledgers)}{where_it_is(receipt[0], last, len(ledgers))}"
+    return f"its charge {receipt[0]} is not in {here}{given.total if receipt == given.own else ''}"
 
 
 def _draft_is_not_here(
@@ -571,6 +636,17 @@ def in_a_receipt(header: Header, row: Entry) -> dict[str, tuple[str, str]]:
     cap = cap_in_amounts(header.unit, header.cap, header.periods)
     found = {"dataset": ("data set", header.dataset_id), "cap": ("cap", cap)}
     return found if header.periods else {**found, "total": ("total", amount_in_words(header.unit, row.spent))}
+
+
+def booked_by_then(told: Any) -> str:
+    """What a file states of all that its ledger had booked by its charge, as a sentence that follows another one; "" where it states no amounts."""
+    said = [told.get(name) if isinstance(told, Mapping) else None for name in ("total", "cap")]
+    total, cap = (
+        one if isinstance(one, str) and len(one) <= _LONGEST_AMOUNTS and _AMOUNTS.fullmatch(one) else ""
+        for one in said
+    )
+    of = f" of a cap of {rounded_amounts(cap)}" if cap else ""
+    return f". By what it states itself, {rounded_amounts(total)}{of} was booked by then" if total else ""
 
 
 def where_it_is(row: int, last: int, ledgers: int) -> str:

@@ -22,6 +22,7 @@ from prepriv.commands.beside import (
     pages_in_words,
     released_beside,
     scores_beside,
+    scores_named_beside,
     scores_not_charged,
 )
 from prepriv.commands.charged import (
@@ -40,8 +41,9 @@ from prepriv.commands.common import declared_weights, private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.receipts import are_answers, asked_of_rows, files_of, header_of
+from prepriv.commands.receipts import asked_of_rows, files_of, header_of, no_model
 from prepriv.commands.saved_scores import read_score
+from prepriv.commands.scores import ScoresAtHand
 from prepriv.commands.several import beside_its_rows, booked_together, copies, copy_in_words, hardly_limited
 from prepriv.commands.verify import both_accounts, data_in, differences, of_another_version
 from prepriv.evaluation.found_hashes import SAID
@@ -54,9 +56,6 @@ from prepriv.release.report import Report
 from prepriv.release.review import asked_of_claim
 from prepriv.tables.inspect import counted_columns
 from prepriv.tables.readers import column_names, names_of, read_table, wrong_header
-
-_ANSWERS = "{path} holds answers (`prepriv ask`) and not a model. `prepriv ledger verify LEDGER {path}` compares it with its charge"
-
 
 _MOST_ODD = 5  # columns that are named
 _MANY_CUT = 0.2  # of a column's cells: above it, more than noise in a drafted bound
@@ -385,21 +384,22 @@ def _check_charge(
         for header, rows in of_each.values():
             scores |= scores_beside(file, released, header, rows)
             shown |= released_beside(file, rows)
+        all_rows = [rows for _, rows in of_each.values()]
+        named = scores_named_beside(file, released, all_rows)
         told += [*scores.values()] if told else []
         asked = [
             *([] if wrong or failed else unrecorded(place, released)),
             *([] if wrong or failed or page is None else unbooked_findings(place, released, page)),
             *perhaps_the_same(headers),
-            *to_ask(place, released, page, others, shown=shown),
+            *to_ask(place, released, page, others, scores=ScoresAtHand(shown, named)),
         ]
         paid_beside = [] if wrong else other_charges(places, released, shown)
         many = bool(scores or paid_beside or shown - {(released.receipt or {}).get("plan_uid")})
-        all_rows = [rows for _, rows in of_each.values()]
         further = [
             *hardly_limited(of_each),
             *beside_its_rows([*books]).values(),
             *(line for one in scores for line in _asked_of_score(one, released, all_rows)),
-            *scores_not_charged(file, released, all_rows),
+            *scores_not_charged(file, released, all_rows, [name for some in named.values() for name in some]),
             *paid_beside,
         ]
     except LedgerError as error:
@@ -538,8 +538,8 @@ def report(
     try:
         released = Model.load(model)
     except ValueError as why:
-        if are_answers(model):
-            raise Stop(_ANSWERS.format(path=model)) from None
+        if said := no_model(model):
+            raise Stop(said) from None
         if verify is not None or ledger:
             _ask_before([], as_json=as_json, failed=[Stop(str(why))])
         raise

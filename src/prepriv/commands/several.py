@@ -52,7 +52,7 @@ def booked_together(books: Sequence[Book]) -> list[str]:
     """What is booked and left in several ledgers, each rounded to the less private side, as lines; or why it is not added up."""
     if len(books) < 2:
         return []
-    if not _add_up(books):
+    if not add_up(books):
         return [_NOT_ADDED]
     zero, unit = Quanta(0), books[0][0].unit
     each = [(header.cap, rows[-1].spent if rows else zero) for header, rows in books]
@@ -65,7 +65,7 @@ def booked_together(books: Sequence[Book]) -> list[str]:
     ]
 
 
-def _add_up(books: Sequence[Book]) -> bool:
+def add_up(books: Sequence[Book]) -> bool:
     """Whether what is booked in these ledgers can be added up."""
     about = {whose(one.note) for _, rows in books for one in rows if one.kind == "charged"}
     kinds = {(header.unit, header.adjacency, header.periods) for header, _ in books}
@@ -84,7 +84,7 @@ def hardly_limited(books: Mapping[str, Book]) -> list[str]:
                 f"({guesses_in_words(cap)}). Ask the curator, and what else will be charged"
             )
     several = [*books.values()]
-    if len({header.dataset for header, _ in several}) < 2 or not _add_up(several):
+    if len({header.dataset for header, _ in several}) < 2 or not add_up(several):
         return found
     caps = amount_in_words(several[0][0].unit, sum((header.cap for header, _ in several), Quanta(0)))
     if hardly_limits(caps):
