@@ -175,7 +175,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a replay takes fewer rows than a file declares",
         "an audit of another data set than the claim's",
         "commands/audit_files.py",
-        "    return DEFAULT_ROWS if n is None or n > _MOST_ROWS else n\n",
+        "    return domain.n\n",
         "    return DEFAULT_ROWS\n",
         (*WORDS, "-k", "first_rows"),
     ),
