@@ -944,6 +944,27 @@ def _few_rows(known: Known, said: dict[str, Any]) -> bool:
     return len(known.table) < known.seen["few"]
 
 
+@says(
+    "One row of each `who` is read. A fixed hash picks it as if by lot, each row of a `who` as likely as any other. So every number about the table is of `who`s, each by that "
+    "one row, also where it says records or rows. It is not a number of all rows. A `who` that has a value only in rows that are not read is not counted with it. "
+    "There can be many of those.",
+    "counts 'who', one row of each (rows_per_unit [[n]]): docs/units.md",
+)
+def _one_row_of_each(known: Known, said: dict[str, Any]) -> bool:
+    """The numbers themselves are compared with these rows. Their places, in the order of what they hold, are those of a lot: within five deviations."""
+    rows, read = known.seen["rows of all"].assign(x=lambda t: numbers(t.x)), numbers(known.table.x)
+    each = rows.groupby("who").x
+    place, many = (each.rank() - 1)[rows.x.isin(read)], each.transform("size")[rows.x.isin(read)]
+    drawn = (place / (many - 1))[many > 1]
+    ever = {g: rows[rows.g == g].who.nunique() for g in ("a", "b")}
+    return (
+        sorted(known.table.who) == sorted({*rows.who})
+        and abs(drawn.mean() - 0.5) < 5 * 0.5 / len(drawn) ** 0.5
+        and all(ever[g] > (known.table.g == g).sum() for g in ever)
+        and int(said.get("n", 3)) == 3
+    )
+
+
 ABOUT_NO_ROW = (
     "Which records these are is not known to prepriv: if the model was trained on them, the score is too good.",
     "Classes are weighed, which can cost accuracy: [[any]]",
@@ -960,6 +981,7 @@ ABOUT_NO_ROW = (
     "One row, one person: [[any]]",
     "[[any]]no useful bound: ε is above 10 and rules out little of what can be learnt of a record",
     "no useful bound at δ = [[number]], replace-one, n = [[any]]",
+    "no useful bound at δ = [[number]], replace-one of one unit, all rows of one `who`, n = [[any]]",
     "to spend: no useful bound at δ = [[any]]",
     "Suppose that someone knows all the data except [[any]] they guess right at most 100% of the time, instead of 50%.",
     "The data set has no name here, since no ledger was charged.",

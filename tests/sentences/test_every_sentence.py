@@ -33,6 +33,7 @@ from known_rows import Case, Known, cases, numbers
 import prepriv
 from prepriv.cli import run
 from prepriv.commands import printing
+from prepriv.description.asked import plan_questions
 from prepriv.description.estimates import Estimate
 from prepriv.evaluation import holdout
 from prepriv.evaluation.cells import row_entries
@@ -41,7 +42,9 @@ from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
+from prepriv.schemas.schema import load_schema
 from prepriv.tables.encoding import encode, encode_labels, encode_targets
+from prepriv.tables.units import by_unit
 
 EPSILON = "1000000"
 CASES = {case.name: case for case in cases()}
@@ -388,6 +391,42 @@ def test_what_an_answer_says(name, wide, capsys):
         for cell, e in [] if "edges" in found else cells_of(found):
             text = "too few to say" if e["value"] is None else str(Estimate(**e))
             assert answer_is_true(known, question, cell, text), (question, cell, text)
+
+
+@pytest.mark.parametrize("command", ["describe", "ask"])
+def test_what_is_said_where_somebody_has_several_rows(command, wide, capsys):
+    """An officer took 58 children, positive in the one row that is read, for all children who ever were."""
+    rng, case = np.random.default_rng(11), CASES["balanced"]
+    place = rng.permutation(len(case.table))
+    table = case.table.assign(
+        x=(place * 100 / len(place)).round(3).astype(str), who=rng.integers(0, 400, len(place)).astype(str)
+    )
+    n = table.who.nunique()
+    counted = f"rows: {n}\nunit: who\nrows_per_unit: 3\n"
+    (wide / "s.yaml").write_text(case.schema.replace(f"rows: {len(table)}\n", counted))
+    table.to_csv("t.csv", index=False)
+    asked = ("count by g", "mean(x)", "histogram(h)")
+    plan = plan_questions(load_schema("s.yaml").domain(), asked, epsilon=1.0, n=n)
+    domain, labels = (plan.domain, None) if command == "ask" else (load_schema("s.yaml").domain(), table.y)
+    read = 100 * by_unit(table, labels, domain, n)[0].columns[list(domain.columns).index("x")]
+    known = Known(case, table[np.isclose(numbers(table.x)[:, None], read, atol=1e-6).any(axis=1)])
+    known.seen["rows of all"] = table
+    more = asked if command == "ask" else ()
+    lines = printed(capsys, command, "t.csv", *more, "--schema", "s.yaml", "--epsilon", EPSILON)
+    assert sum(line.startswith(("One row of each `who`", "counts 'who'")) for line in lines) == 2
+    check_lines(lines, known)
+    told = 0
+    for title, _, (what, *rest) in table_lines(lines):
+        if title.startswith("Each with the 95 %"):
+            true = answer_is_true if command == "ask" else described_all
+            assert rest[-1].startswith("not shown") or true(known, what, rest[0], rest[1]), (what, rest)
+            told += 1
+    assert told >= 7
+
+
+def described_all(known: Known, column: str, what: str, text: str) -> bool:
+    """Whether a line about all rows of a description is true."""
+    return described(known.case, known, column, what, None, text)
 
 
 def cells_of(found: dict, *names: str) -> Iterator[tuple[str, dict]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,8 @@ import pytest
 
 import prepriv
 from prepriv.cli import run as command
+from prepriv.description.draft import draft_in_private
+from prepriv.description.draft_plan import plan_draft
 from prepriv.schemas.schema import BadSchema, load_schema
 
 SCHEMA = """label: {name: y, classes: [no, yes]}
@@ -112,3 +116,56 @@ def test_where_a_unit_is_declared_units_are_counted_in_words(folder, run):
     _, output = run(*draft, "--rows", "400", "--epsilon", "9", "--dry-run")
     assert "--rows 400 is taken as the number of 'patient_id', not of rows" in output
     assert "units to see a class" in output
+
+
+ONE, SOME = "One row of each `patient_id` is read.", "At most 3 rows of each `patient_id` are read."
+WRITTEN = {
+    "describe": (ONE, ["--epsilon", 2, "--out", "p.html"], ["p.html", "p.json"]),
+    "describe by": (ONE, ["--epsilon", 2, "--by", "y", "--out", "p.html"], ["p.html", "p.json"]),
+    "ask": (ONE, ["count by y", "mean(age)", "--epsilon", 2, "--out", "a.json"], ["a.json"]),
+    "sketch": (SOME, ["--epsilon", 9, "--out", "s"], ["s/sketch.html", "s/sketch.json"]),
+}
+
+
+@pytest.mark.parametrize("job", WRITTEN)
+def test_what_is_written_says_which_rows_of_a_unit_are_read(job, folder, run, tmp_path, monkeypatch):
+    """A finding: only the screen of the curator did. Of 566 children who were ever positive the page had 58, those of the one row."""
+    said, options, written = WRITTEN[job]
+    monkeypatch.chdir(tmp_path)
+    code, output = run(job.split()[0], folder / "visits.csv", *options, "--schema", folder / "S.yaml")
+    assert code == 0 and said in output, output
+    for name in written:
+        text = html.unescape((tmp_path / name).read_text())
+        assert said in text and "fixed hash" in text, name
+        if name.endswith(".json") and said == ONE:
+            data = json.loads(text)
+            assert data["one_row_of_each"] == "patient_id" and said in data["notes"][0]
+    page = html.unescape((tmp_path / written[0]).read_text())
+    assert "describe" not in job or "would be seen without noise in the rows that are read, of" in page
+
+
+@pytest.mark.parametrize("job", WRITTEN)
+def test_where_a_row_is_a_record_nothing_is_said_of_units(job, folder, run, tmp_path, monkeypatch):
+    _, options, written = WRITTEN[job]
+    monkeypatch.chdir(tmp_path)
+    rows = csv.read_csv(folder / "visits.csv").num_rows
+    plain = SCHEMA.replace("unit: patient_id\nrows_per_unit: 3\n", "").replace("rows: 400", f"rows: {rows}")
+    (tmp_path / "S.yaml").write_text(plain)
+    code, output = run(job.split()[0], folder / "visits.csv", *options, "--schema", "S.yaml")
+    assert code == 0, output
+    for text in (output, *((tmp_path / name).read_text() for name in written)):
+        assert "fixed hash" not in text and "rows that are read" not in text and "one_row_of_each" not in text
+
+
+def test_what_python_prints_says_which_rows_of_a_unit_are_read(folder):
+    domain, table = load_schema(folder / "S.yaml").domain(), csv.read_csv(folder / "visits.csv")
+    assert ONE in str(prepriv.describe(table, domain, epsilon=2.0))
+    assert ONE in str(prepriv.ask(table, domain, ["mean(age)"], epsilon=2.0))
+    found = prepriv.sketch(table, domain, epsilon=9.0)
+    assert SOME in str(found) and SOME in found.to_frame(50).attrs["prepriv"]
+    one = prepriv.sketch(table, replace(domain, rows_per_unit=1), epsilon=9.0)
+    assert ONE in str(one) and abs(one.rows - 400) < 60
+    plan = plan_draft(
+        ["age", "y"], label="y", epsilon=9.0, delta=1e-6, n=400, unit="patient_id", rows_per_unit=3
+    )
+    assert f"# {ONE}" in draft_in_private(plan, table).text()

@@ -137,7 +137,8 @@ def _show_price(priced: PricedSketch) -> None:
 
 def _show(found: SketchedTable) -> None:
     print_spent(found.guarantee_, found.priced.look)
-    console.print(f"{found.what}; {found.check}", soft_wrap=True)
+    for line in (f"{found.what}; {found.check}", *found.notes):
+        console.print(line, soft_wrap=True)
 
 
 def _tables_text(found: SketchedTable) -> str:

@@ -1,4 +1,4 @@
-"""How the cells of a described table are read, in sentences: what is cut, what is left out, what "other" is. No record is read."""
+"""How a described table is read, in sentences: which rows, what is cut, what is left out, what "other" is. No record is read."""
 
 from __future__ import annotations
 
@@ -46,6 +46,23 @@ def gaps_and_others(columns: Iterable[Column]) -> list[str]:
     kinds = list(columns)
     out = [_GAPS] if any(isinstance(column, Numeric) for column in kinds) else []
     return out + ([_OTHERS] if any(isinstance(column, Categorical | Text) for column in kinds) else [])
+
+
+def rows_in_words(unit: str | None, most: int = 1) -> list[str]:
+    """What numbers about a table with units count; nothing where each row is a record. unit: whose rows, as a
+    claim names it (`prepriv.domain.Domain.protected`). most: how many of one are read."""
+    if unit is None:
+        return []
+    if most == 1:
+        return [
+            f"One row of each `{unit}` is read. A fixed hash picks it as if by lot, each row of a `{unit}` as likely as any other. So every number about the "
+            f"table is of `{unit}`s, each by that one row, also where it says records or rows. It is not a number of all rows. A `{unit}` that has a "
+            "value only in rows that are not read is not counted with it. There can be many of those."
+        ]
+    return [
+        f"At most {most:,} rows of each `{unit}` are read. A fixed hash picks them as if by lot, each row of a `{unit}` as likely as any other. Each row that is "
+        f"read counts by itself. So the counts are of rows that are read, neither of all rows nor of `{unit}`s."
+    ]
 
 
 def some_of(names: Sequence[str]) -> str:

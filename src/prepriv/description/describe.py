@@ -27,7 +27,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
 from prepriv.description.ask import unread_table
 from prepriv.description.asked import AskedPlan
-from prepriv.description.cells_in_words import cut_lines, gaps_and_others
+from prepriv.description.cells_in_words import cut_lines, gaps_and_others, rows_in_words
 from prepriv.description.estimates import (
     PRESENT,
     SHIFT,
@@ -98,9 +98,14 @@ class DescribePlan:
         return cut_lines(self.domain.columns)
 
     @property
+    def read(self) -> list[str]:
+        """Which rows of a unit are read."""
+        return rows_in_words(self.domain.protected)
+
+    @property
     def notes(self) -> list[str]:
-        """What becomes of gaps, and of values that are not listed."""
-        out = gaps_and_others(self.domain.columns.values())
+        """Which rows of a unit are read, what becomes of gaps, and of values that are not listed."""
+        out = self.read + gaps_and_others(self.domain.columns.values())
         filled = ["Correlations: a gap counts as the middle of its bounds."]
         return out + (filled if self.correlations else [])
 
@@ -119,7 +124,7 @@ class Description:
     plan : DescribePlan
         What was asked, and its price.
     rows : Estimate
-        The number of rows; exact where n is public.
+        The number of rows; exact where n is public. With units their number, as one row of each is read.
     columns : dict of str to NumericSummary or CategoricalSummary
         The summary of each declared column and of the label, by name.
     correlations : dict of (str, str) to Estimate

@@ -203,6 +203,11 @@ class PrivateFrame:
         return frame
 
 
+def one_row_of_each(domain: Domain) -> dict[str, str]:
+    """In the data of numbers of a table with units, beside the numbers: whose row each is."""
+    return {} if domain.protected is None else {"one_row_of_each": domain.protected}
+
+
 def paid_by(look: Look, domain: Domain, receipt: Mapping[str, Any] | None) -> dict[str, Any]:
     """How the data of everything that is released of a look end: the "claims" that its guarantee adds up, where a draft is among them, and the receipt of its charge in a "ledger", where one was charged."""
     added = claims(look.guarantee, domain, look.delta)

@@ -16,7 +16,9 @@ import narwhals.stable.v1 as nw
 from prepriv._arguments import integer, truth
 from prepriv._callers import callers_level
 from prepriv._rounding import DOWN
+from prepriv._text import printable
 from prepriv.columns import Numeric
+from prepriv.description.cells_in_words import rows_in_words
 from prepriv.description.estimates import SURE, Estimate
 from prepriv.description.look import Look, paid_by, price
 from prepriv.domain import Domain
@@ -93,7 +95,13 @@ class SketchedTable:
 
     def __str__(self) -> str:
         plan = self.priced.plan
-        return f"{short(self.guarantee_, self.priced.look.delta)}; {len(plan.columns)} columns; {self.what}; {self.check}"
+        said = [
+            short(self.guarantee_, self.priced.look.delta),
+            f"{len(plan.columns)} columns",
+            self.what,
+            self.check,
+        ]
+        return "; ".join([*said, *map(printable, self.notes)])
 
     __repr__ = __str__
 
@@ -101,6 +109,11 @@ class SketchedTable:
     def what(self) -> str:
         """What rows drawn from it keep of the table, in words. Each export says it."""
         return self.sketch.what
+
+    @property
+    def notes(self) -> list[str]:
+        """Which rows of a unit are read and counted; empty without units."""
+        return rows_in_words(self.sketch.plan.domain.protected, self.sketch.plan.k)
 
     @property
     def check(self) -> str:
@@ -169,7 +182,7 @@ class SketchedTable:
         import pandas as pd
 
         frame = pd.DataFrame(self.raw(rows, seed))
-        frame.attrs["prepriv"] = f"rows drawn from a private sketch: {self.what}"
+        frame.attrs["prepriv"] = ". ".join([f"rows drawn from a private sketch: {self.what}", *self.notes])
         return frame
 
     def raw(self, rows: int, seed: int = 0) -> dict[str, Any]:
@@ -208,6 +221,7 @@ class SketchedTable:
             "guarantee": self.guarantee_.to_json(look.delta),
             "plan_hash": look.hash,
             "check": self.check,
+            **({"notes": self.notes} if self.notes else {}),
             "sketch": self.sketch.to_json(),
         }
         return found | paid_by(look, self.sketch.plan.domain, self.receipt)

@@ -41,6 +41,7 @@ def to_html(found: SketchedTable) -> str:
         f"n = {look.n:,}, for everything on this page together.</p>",
         *(f"<p>{_text(note)}</p>" for note in claim.notes),
         f"<p>{escape(found.check)}</p>",
+        *(f"<p><b>{_text(note)}</b></p>" for note in found.notes),
         '<p class="lead">Bars are noisy counts. The line on a bar is its 95 % interval, made from the noise alone.</p>',
         *(f"<h2>{_text(name)}</h2>{sketch_picture(found, name)}" for name in columns[:_MOST_PICTURES]),
         f"<details><summary>Everything, as data</summary><pre>{_text(json_text(found))}</pre></details>",
