@@ -18,7 +18,7 @@ from prepriv.description.answers import Answer, released_answers, wide_answers
 from prepriv.description.asked import RANKS, Asked, AskedPlan, plan_questions
 from prepriv.description.cells_in_words import between, cut_columns, not_above_zero, says_little, some_of
 from prepriv.description.estimates import NOTHING, Estimate, edges_in_words
-from prepriv.description.look import PrivateFrame, one_row_of_each, paid_by, rows_there
+from prepriv.description.look import PrivateFrame, paid_by, rows_there, unit_of_rows
 from prepriv.description.questions import Histogram
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
@@ -114,7 +114,7 @@ class Answers(Mapping[str, Answer]):
             "bounds": cut_columns(self.plan.numbers),
             "notes": self.plan.notes,
             "interval": _INTERVAL,
-            **one_row_of_each(self.plan.domain),
+            **unit_of_rows(self.plan.domain),
             "answers": {question: _plain(found) for question, found in self.found.items()},
         }
         return out | paid_by(look, self.plan.domain, self.receipt)

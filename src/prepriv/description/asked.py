@@ -15,7 +15,7 @@ from prepriv._arguments import integer, number, shown
 from prepriv._rounding import UP
 from prepriv.adjacency import Adjacency, n_is_public
 from prepriv.columns import AS_CATEGORICAL, MISSING, OTHER, Categorical, Column, Numeric, Text
-from prepriv.description.cells_in_words import cut_lines, gaps_and_others, rows_in_words
+from prepriv.description.cells_in_words import cut_lines, gaps_and_others, read_of_units
 from prepriv.description.draft_plan import MOST_NAMES
 from prepriv.description.look import Look, price
 from prepriv.domain import Domain
@@ -194,7 +194,7 @@ class AskedPlan:
     def notes(self) -> list[str]:
         """Which rows of a unit are read, what becomes of gaps, and of values that are not listed."""
         asked = {name for q in self.questions for name in (*q.columns, q.by)}
-        out = rows_in_words(self.domain.protected)
+        out = read_of_units(self.domain.protected)
         out += gaps_and_others(c for name, c in self.domain.columns.items() if name in asked)
         if any(q.kind == "covariance" for q in self.questions):
             out.append("covariance: of the records that have both cells.")

@@ -48,7 +48,7 @@ def gaps_and_others(columns: Iterable[Column]) -> list[str]:
     return out + ([_OTHERS] if any(isinstance(column, Categorical | Text) for column in kinds) else [])
 
 
-def rows_in_words(unit: str | None, most: int = 1) -> list[str]:
+def read_of_units(unit: str | None, most: int = 1) -> list[str]:
     """What numbers about a table with units count; nothing where each row is a record. unit: whose rows, as a
     claim names it (`prepriv.domain.Domain.protected`). most: how many of one are read."""
     if unit is None:

@@ -27,7 +27,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
 from prepriv.description.ask import unread_table
 from prepriv.description.asked import AskedPlan
-from prepriv.description.cells_in_words import cut_lines, gaps_and_others, rows_in_words
+from prepriv.description.cells_in_words import cut_lines, gaps_and_others, read_of_units
 from prepriv.description.estimates import (
     PRESENT,
     SHIFT,
@@ -100,7 +100,7 @@ class DescribePlan:
     @property
     def read(self) -> list[str]:
         """Which rows of a unit are read."""
-        return rows_in_words(self.domain.protected)
+        return read_of_units(self.domain.protected)
 
     @property
     def notes(self) -> list[str]:

@@ -17,7 +17,7 @@ from prepriv.description.cells_in_words import cut_columns, not_above_zero, says
 from prepriv.description.describe import Description
 from prepriv.description.estimates import NOTHING, Estimate, edges_in_words
 from prepriv.description.grouped import GroupDifference, GroupSummary
-from prepriv.description.look import one_row_of_each, paid_by
+from prepriv.description.look import paid_by, unit_of_rows
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.printed import BY_CHANCE, epsilon_at, exact, up
@@ -37,7 +37,7 @@ def to_json(d: Description) -> dict[str, Any]:
         "guarantee": d.guarantee_.to_json(look.delta),
         "plan_hash": look.hash,
         "notes": d.plan.notes,
-        **one_row_of_each(d.plan.domain),
+        **unit_of_rows(d.plan.domain),
         "rows": _plain(d.rows),
         "columns": {name: _summary(summary, bounds.get(name)) for name, summary in d.columns.items()},
         "correlations": [{"columns": list(pair)} | _plain(e) for pair, e in d.correlations.items()],

@@ -12,7 +12,7 @@ from typing import Any
 from prepriv._text import printable
 from prepriv.adjacency import n_is_public, rows_changed
 from prepriv.columns import Categorical, Column, Numeric, Text, middle_in_words
-from prepriv.description.cells_in_words import rows_in_words
+from prepriv.description.cells_in_words import read_of_units
 from prepriv.description.draft_needs import as_often_as_not
 from prepriv.description.draft_plan import NUMERIC, DraftPlan
 from prepriv.description.look import multiplier
@@ -150,7 +150,7 @@ class PrivateDraft:
         """What it left out, guessed and made noisy: lines for the screen and for the file."""
         look, label = self.plan.look, self.plan.label
         lines = [f"Bounds are noisy by design, and what is rare is left out: {self.plan.needs}."]
-        lines += rows_in_words(self.plan.unit)
+        lines += read_of_units(self.plan.unit)
         if self.plan.classes:
             lines.append(
                 f"DECLARED by hand, not drafted: the classes of {label!r}. Nothing was spent on them"

@@ -203,7 +203,7 @@ class PrivateFrame:
         return frame
 
 
-def one_row_of_each(domain: Domain) -> dict[str, str]:
+def unit_of_rows(domain: Domain) -> dict[str, str]:
     """In the data of numbers of a table with units, beside the numbers: whose row each is."""
     return {} if domain.protected is None else {"one_row_of_each": domain.protected}
 

@@ -18,7 +18,7 @@ from prepriv._callers import callers_level
 from prepriv._rounding import DOWN
 from prepriv._text import printable
 from prepriv.columns import Numeric
-from prepriv.description.cells_in_words import rows_in_words
+from prepriv.description.cells_in_words import read_of_units
 from prepriv.description.estimates import SURE, Estimate
 from prepriv.description.look import Look, paid_by, price
 from prepriv.domain import Domain
@@ -113,7 +113,7 @@ class SketchedTable:
     @property
     def notes(self) -> list[str]:
         """Which rows of a unit are read and counted; empty without units."""
-        return rows_in_words(self.sketch.plan.domain.protected, self.sketch.plan.k)
+        return read_of_units(self.sketch.plan.domain.protected, self.sketch.plan.k)
 
     @property
     def check(self) -> str:
