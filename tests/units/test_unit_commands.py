@@ -166,6 +166,12 @@ def test_what_python_prints_says_which_rows_of_a_unit_are_read(folder):
     one = prepriv.sketch(table, replace(domain, rows_per_unit=1), epsilon=9.0)
     assert ONE in str(one) and abs(one.rows - 400) < 60
     plan = plan_draft(
-        ["age", "y"], label="y", epsilon=9.0, delta=1e-6, n=400, unit="patient_id", rows_per_unit=3
+        ["patient_id", "age", "y"],
+        label="y",
+        epsilon=9.0,
+        delta=1e-6,
+        n=400,
+        unit="patient_id",
+        rows_per_unit=3,
     )
     assert f"# {ONE}" in draft_in_private(plan, table).text()
