@@ -145,6 +145,17 @@ def test_charges_that_no_file_names_are_listed(runs, tmp_path, capsys):
     assert told["ask_of_ledgers"] == [*told["not_given"].values()]
 
 
+def test_a_score_of_a_model_of_another_ledger_is_not_covered_by_its_own(runs, tmp_path, capsys):
+    """What the ledger of the score holds in all was said to cover both, and the model was not in it."""
+    other, score = tmp_path / "other.db", tmp_path / "score.html"
+    Ledger.create(other, "people", epsilon=4, delta=1e-4)
+    ROWS.assign(label=["no", "yes"] * 25).to_csv(tmp_path / "rows.csv", index=False)
+    line = ["evaluate", runs / "a/model", tmp_path / "rows.csv", "--rows", 50, "--label", "label"]
+    assert run([*map(str, line), "--epsilon", "1", "--ledger", str(other), "--out", str(score)]) == 0
+    said = verified(capsys, runs / "L.db", other, runs / "a/model", runs / "a/report.html", score)[1]
+    assert "does not cover it, and this ledger did not charge the model" in said and "holds in all" not in said
+
+
 def test_models_of_the_same_columns_in_ledgers_of_other_names_are_asked_about(runs, tmp_path, capsys):
     """Two data sets with other names and one questionnaire ended with 0, and "charge 1" named no ledger."""
     other = tmp_path / "M.db"

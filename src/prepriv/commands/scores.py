@@ -47,6 +47,8 @@ _NOT_COVERED = "The promise of the model's page does not cover it"
 
 def not_covered(model: Model, header: Header, rows: Sequence[Entry]) -> str:
     """Say that the promise of a page covers no later score of its model, and what all of them allow together, as this ledger booked them."""
+    if (model.receipt or {}).get("plan_uid") not in {one.plan_uid for one in rows}:
+        return f"{_NOT_COVERED}, and this ledger did not charge the model: only what both allow together does"
     if (paid := paid_together(model, header, rows)) is None:
         return f"{_NOT_COVERED}: what the ledger holds in all does"
     together = guesses_in_words(amount_in_words(header.unit, sum((one.cost for one in paid), Quanta(0))))
