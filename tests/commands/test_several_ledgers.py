@@ -153,7 +153,9 @@ def test_a_score_of_a_model_of_another_ledger_is_not_covered_by_its_own(runs, tm
     line = ["evaluate", runs / "a/model", tmp_path / "rows.csv", "--rows", 50, "--label", "label"]
     assert run([*map(str, line), "--epsilon", "1", "--ledger", str(other), "--out", str(score)]) == 0
     said = verified(capsys, runs / "L.db", other, runs / "a/model", runs / "a/report.html", score)[1]
-    assert "does not cover it, and this ledger did not charge the model" in said and "holds in all" not in said
+    assert (
+        "does not cover it, and this ledger did not charge the model" in said and "holds in all" not in said
+    )
 
 
 def test_models_of_the_same_columns_in_ledgers_of_other_names_are_asked_about(runs, tmp_path, capsys):

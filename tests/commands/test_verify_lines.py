@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 
@@ -40,6 +42,15 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
     )  # `sed 's/$/\\r/'` puts one at the end, too: 2192 more lines differed
     assert run([*line, str(page)]) == 1 and "differs: its line endings alone" in capsys.readouterr().out
     saved = clf.report_.save(tmp_path / "page.json")
+    kept = saved.read_text()
+    for text, alone in (
+        (json.dumps(json.loads(kept)), True),
+        (kept.replace("{", '{"version": "0",', 1), False),
+    ):
+        saved.write_text(text)  # saved by another program, and with a number beside its own
+        assert run([*line, str(saved)]) == 1
+        assert ("differs: its layout alone" in capsys.readouterr().out) is alone
+    saved.write_text(kept)
     saved.write_text(saved.read_text().replace("A coin is right 50 times", "A coin is right 70 times"))
     assert run([*line, str(saved)]) == 1
     said = capsys.readouterr().out
