@@ -64,6 +64,7 @@ def test_from_plan_to_score(folder, run):
     _, output = run("ledger", "show", ledger)
     assert "delta 0.001 (basic, replace-one of all rows of one `patient_id`)" in output
     assert "one `patient_id`: train" in run("ledger", "show", ledger)[1]
+    assert json.loads(run("ledger", "show", ledger, "--json")[1])["amounts_are_of"] == "one `patient_id`"
     code, output = run(
         "evaluate", folder / "run" / "model", data, "--epsilon", 2, "--rows", 400, "--ledger", ledger
     )

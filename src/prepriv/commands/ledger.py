@@ -641,6 +641,7 @@ def _as_json(header: Header, entries: tuple[Entry, ...]) -> dict[str, object]:
         "dataset": header.dataset_id,
         "adjacency": header.adjacency,
         "unit": header.unit,
+        **({"amounts_are_of": whose(entries[0].note)} if entries else {}),
         "cap": decimals(header.unit, header.cap),
         **(by_period if header.periods else one),
         "head": _head(header, entries),
