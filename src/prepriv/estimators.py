@@ -525,7 +525,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         one number afterwards. Printed, those that stand out of twice their noise come first.
         centred: whether weights compare with 0. If not, the cells of one column share the intercept.
         at_most: the most noise that a weight has, however columns go together; None where `noise` is that.
-        shared: whether what the categories of one column had in common was moved to the intercept. perhaps_empty: the categories that
+        shared: whether weights of categories are about an average record (`prepriv.release.coefficients.Coefficients`). perhaps_empty: the categories that
         perhaps no record has, by their released share, (d,); they are never listed first.
         """
         found = self._coefficients()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
-from prepriv.columns import Categorical, Numeric, Text
+from prepriv.columns import Numeric, Text
 from prepriv.integrations.linear import raw_units
 from prepriv.plans.shrink import mean_noise, share_kept
 from prepriv.preprocessing.base import Identity, ReleasedMap
@@ -60,11 +60,11 @@ _PRINTED = 20
 _ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
 _NOTHING = 1e-9  # of the largest weight: without noise, one of a cell without records is smaller
 _SHARED = (
-    "The cells of one column add up to 1, so only their differences are learned: the weights of those that records have add up to 0. "
-    "A cell without records has the weight of what the model answers there."
+    "The cells of one column add up to 1, so only their differences are learned. A weight says how far its category is from an average record, "
+    "which has each category by its share of the records."
 )
+_SHARED_BY_SHARE = f"{_SHARED[: -len('share of the records.')]}released share."
 _PEOPLE = "Which people are in the table moves weights, too. That is not in the noise."
-_SHARED_BY_SHARE = "The cells of one column add up to 1, so only their differences are learned: the weights of those that records have, by their released shares, add up to 0."
 UNLABELLED = (
     "Released shares count records without a label, too. Where only they have a category, such as a gap in a row whose label is missing as well, its weight "
     "is noise alone, far more than its printed noise, and moves the other weights of its column."
@@ -120,8 +120,8 @@ class Coefficients:
     centred: whether steps have subtracted a released mean of every feature. If not, the cells of one column share the intercept, and a
     weight that is far from 0 need not be an effect.
 
-    shared: whether what the weights of the categories of one column had in common was moved to the intercept. With noise it is that of those
-    whose released share is beyond three times its noise. perhaps_empty: (d,), the categories whose share is not: perhaps no record has them. None: not known.
+    shared: whether weights of categories are about an average record, which has each category of a column by its released share: its score was moved to
+    the intercept. perhaps_empty: (d,), the categories whose share is within three times its noise: perhaps no record has them. None: not known.
 
     rare: of classes, the categories that few records have, by their released shares: their weights can be far too small, too.
 
@@ -382,9 +382,10 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     # Weights are in units that a scale has learned: its noise is not in theirs.
     share, _ = _share_of_noise(model, np.ones(d))
     own = share * np.sqrt(known.apart_squared(model.domain, squares))
+    left = known.apart(model.domain, weights[:d])
     return (
-        np.vstack([known.apart(model.domain, weights[:d]), weights[d:]]),
-        np.append(own, most[d:]),
+        np.vstack([left, weights[d:]]),
+        np.append(np.hypot(own, known.noise_of_average(model.domain, left, squares)), most[d:]),
         perhaps_empty,
     )
 
@@ -618,9 +619,6 @@ def coefficients(model: Model) -> Coefficients:
     ):  # what the low ends of columns give belongs to the constant, as other shifts do
         shift = (bias - folded.weights[-1]) / folded.level
         weights, bias = np.vstack([weights, folded.weights[-2] + shift]), folded.weights[-1]
-    elif model.domain.target is not None and not model.declared.private:
-        weights, bias = _about_zero(model.domain, weights, bias)
-        found = replace(found, shared=any(isinstance(c, Categorical) for c in model.domain.columns.values()))
     texts = [c for c in model.domain.columns.values() if isinstance(c, Text)]
     return replace(
         _compared(model, replace(found, weights=weights, bias=bias, noise=noise), single),
@@ -638,12 +636,13 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     single: the noise that each has at most, as it is learned. Where no released mean says which cells are there, nothing changes.
     """
     weights, noise = found.weights, found.noise
-    if noise is None or single is None or not noise.any() or not found.centred:
+    if noise is None or single is None or not found.centred:
         return found
     known, d = known_cells(model.declared, model.maps), model.domain.space.d
-    share, scales = _share_of_noise(model, noise[:d] / single[:d])
+    share, scales = _share_of_noise(model, noise[:d] / np.maximum(single[:d], 1e-300))
     most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
     left = known.apart(model.domain, weights[:d])
+    scales = np.hypot(scales, known.noise_of_average(model.domain, left, np.square(noise[:d])))
     moved = _moved(model.domain, weights[:d] - left)
     constant = len(weights) > d  # `Homogenize` adds it, and the intercept of rows is its weight
     return replace(
@@ -651,8 +650,8 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
         weights=np.vstack([left, weights[d:] + moved / found.level]),
         bias=found.bias if constant else found.bias + moved,
         noise=np.append(np.hypot(share * most, scales), noise[d:]),
-        at_most=np.append(np.hypot(most, scales), noise[d:]),
-        perhaps_empty=known.perhaps_empty,
+        at_most=np.append(np.hypot(most, scales), noise[d:]) if model.private else None,
+        perhaps_empty=known.perhaps_empty if model.private else None,
         shared=bool(moved.any()),
     )
 
@@ -661,24 +660,6 @@ def _moved(domain: Domain, taken: Floats) -> Floats:
     """What the intercept gets, (K,), where this was taken from the cells of the domain, (d, K): of each category once."""
     first = np.cumsum([0, *(c.width for c in domain.columns.values())])[:-1]
     return np.asarray(taken[first].sum(axis=0))
-
-
-def _about_zero(domain: Domain, weights: Floats, bias: Floats) -> tuple[Floats, Floats]:
-    """(weights, bias) of raw rows with the same scores, where those of the cells of each category that records have add up to 0.
-
-    The cells of one column add up to 1, so what all of them share belongs to the intercept. Without noise nothing else decides how
-    much they share, and this is the shortest solution, as scikit-learn's. A weight of about 0 is taken for one of a cell without records.
-    """
-    least = _NOTHING * float(np.abs(weights).max())
-    weights, bias, start = weights.copy(), bias.copy(), 0
-    for column in domain.columns.values():
-        cells = weights[start : start + column.width]
-        start += column.width
-        if isinstance(column, Categorical) and (there := (abs(cells) > least).any(axis=1)).any():
-            shared = cells[there].mean(axis=0)
-            cells -= shared
-            bias += shared
-    return weights, bias
 
 
 def _unit(model: Model) -> str:

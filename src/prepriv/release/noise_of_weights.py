@@ -49,30 +49,45 @@ _ALONE = 32  # scaled columns whose noise is tried one at a time; of more, so ma
 @dataclass(frozen=True)
 class CellsOfCategories:
     """share: of each cell of the domain, (d,), as it was released, 0 where nothing says it. there: (d,), whether records have it, beyond its noise.
-    perhaps_empty: (d,), the cells of categories whose share does not say so."""
+    perhaps_empty: (d,), the cells of categories whose share does not say so. average: (d,), what an average record has of each cell, by released
+    shares less the part of them that is noise: those of one category add up to 1. noise: the standard deviation of that in a share, (d,)."""
 
     share: Floats
     there: NDArray[np.bool_]
     perhaps_empty: NDArray[np.bool_]
+    average: Floats
+    noise: Floats
 
     def apart(self, domain: Domain, values: Floats) -> Floats:
-        """Less what the cells of each category that are there have in common, (d, k). One alone has nothing in common with another."""
-        out, start = values.copy(), 0
-        for column in domain.columns.values():
-            at = slice(start, start := start + column.width)
-            if isinstance(column, Categorical) and self.there[at].sum() > 1:
-                out[at] -= values[at][self.there[at]].mean(axis=0)
+        """Less that of an average record, for each category of which two cells are there or more, (d, k)."""
+        out = values.copy()
+        for at in self._compared(domain):
+            out[at] -= self.average[at] @ values[at]
         return out
 
     def apart_squared(self, domain: Domain, squares: Floats) -> Floats:
         """The same of variances of independent values, (d,)."""
-        out, start = squares.copy(), 0
+        out = squares.copy()
+        for at in self._compared(domain):
+            out[at] += np.square(self.average[at]) @ squares[at] - 2.0 * self.average[at] * squares[at]
+        return out
+
+    def noise_of_average(self, domain: Domain, apart: Floats, squares: Floats) -> Floats:
+        """Standard deviation of what the noise of shares moves values by that are `apart`, (d,). squares: variances of their own noise, (d,), a part
+        of how far they are apart that says nothing. Of several outputs the largest."""
+        out = np.zeros(len(apart))
+        for at in self._compared(domain):
+            far = np.maximum(np.square(apart[at]) - squares[at, None], 0.0)
+            out[at] = math.sqrt((np.square(self.noise[at]) @ far).max())
+        return out
+
+    def _compared(self, domain: Domain) -> Iterator[slice]:
+        """The cells of each category that are compared with an average record. One that is there alone is not."""
+        start = 0
         for column in domain.columns.values():
             at = slice(start, start := start + column.width)
-            there = self.there[at]
-            if isinstance(column, Categorical) and (count := there.sum()) > 1:
-                out[at] += squares[at][there].sum() / count**2 - 2.0 * there * squares[at] / count
-        return out
+            if isinstance(column, Categorical) and self.there[at].sum() > 1:
+                yield at
 
 
 def known_cells(plan: Plan, maps: Sequence[ReleasedMap]) -> CellsOfCategories:
@@ -85,18 +100,31 @@ def known_cells(plan: Plan, maps: Sequence[ReleasedMap]) -> CellsOfCategories:
         if isinstance(released, ScaleReleased) and isinstance(planned.step, StandardScaler):
             if not (categories & (released.affine.factor != 1.0)).any():
                 continue
-        elif isinstance(released, Subtract) and isinstance(planned.step, Center) and plan.private:
-            noise = mean_noise(planned, plan.n, released)
-            if planned.step.way != "budget" or noise is None or not released.offset.any():
+        elif isinstance(released, Subtract) and isinstance(planned.step, Center):
+            noise = mean_noise(planned, plan.n, released) if plan.private else nothing
+            if (planned.step.way != "budget" and plan.private) or noise is None or not released.offset.any():
                 break
             share = released.offset
             if isinstance(planned.step, ShrunkCenter):
                 left = planned.step.mean_left(released, float(np.linalg.norm(noise)))
                 share = share + np.sign(share) * left
             there = categories & (share > THERE * noise)
-            return CellsOfCategories(np.where(there, share, 0.0), there, categories & ~there)
+            average = _adding_up(plan.domain, np.where(categories, share, 0.0), noise)
+            away = categories & ~there & plan.private  # without noise an empty one has no weight of its own
+            noise = np.where(categories, noise, 0.0)
+            return CellsOfCategories(np.where(there, share, 0.0), there, away, average, noise)
         break
-    return CellsOfCategories(nothing, nothing > 0, nothing > 0)
+    return CellsOfCategories(nothing, nothing > 0, nothing > 0, nothing, nothing)
+
+
+def _adding_up(domain: Domain, share: Floats, noise: Floats) -> Floats:
+    """Shares less the part of them that is noise, so that an empty cell has nearly none and no small one counts in full or not at all; those of
+    one category add up to 1, as the cells of each record do, (d,)."""
+    out, start = np.maximum(share - np.square(noise) / np.maximum(share, 1e-300), 0.0), 0
+    for column in domain.columns.values():
+        at = slice(start, start := start + column.width)
+        out[at] /= max(out[at].sum(), 1e-300)
+    return out
 
 
 def _categories(domain: Domain) -> NDArray[np.bool_]:

@@ -88,6 +88,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_coefficients.py", "-k", "that_vary"),
     ),
     Mutant(
+        "a category is compared with the plain mean of those that noise has left",
+        "our own until 27 November 2026: a category of half of all records was listed on both sides",
+        "release/noise_of_weights.py",
+        "average = _adding_up(plan.domain, np.where(categories, share, 0.0), noise)",
+        "average = _adding_up(plan.domain, there.astype(float), nothing)",
+        ("tests/release/test_coefficients.py", "-k", "change_sides"),
+    ),
+    Mutant(
+        "an average record is taken to be known without noise",
+        "two fits of one table compare categories with other averages",
+        "release/noise_of_weights.py",
+        "math.sqrt((np.square(self.noise[at]) @ far).max())",
+        "0.0",
+        ("tests/release/test_coefficients.py", "-k", "average_record_is_noisy"),
+    ),
+    Mutant(
         "the noise of a released scale is taken to drop out after Homogenize",
         "a newcomer saw weights of a skewed column differ 2.5 times as much as was printed",
         "release/coefficients.py",
