@@ -258,6 +258,9 @@ def test_no_weight_has_more_noise_than_is_printed_and_numbers_are_not_far_below(
     listed = [one for found in fits for one in str(found).split("may be noise")[0].splitlines()]
     assert not target or sum("b=s:" in one for one in listed) >= 10  # the effect
     assert not any(name in one for one in listed for name in ("=nobody", "=other", "=missing"))
+    assert any(
+        "tell nearly the same" in one and "with either sign" in one for one in listed
+    )  # above the first list
 
 
 def test_a_common_category_does_not_change_sides_with_rare_ones_that_noise_hides():

@@ -49,10 +49,15 @@ MOST_NOISE = (
 )
 """How to read weights within twice their noise."""
 _LITTLE_NOISE = (
-    "The noise is about that of training{}, as if other columns told half of what a column says; one that they nearly tell has more, up to `.at_most`. "
-    "Where no step has released how far a column varies, that is printed. So an effect can stand here, too. A category that perhaps no record "
+    "The noise is about that of training{}, as if other columns told half of what a column says. "
+    "Where no step has released how far a column varies, `.at_most` is printed. So an effect can stand here, too. A category that perhaps no record "
     "has, by its released share, stands here whatever its weight is"
 )
+TELL_THE_SAME = (
+    "Columns that tell nearly the same share one effect. How it is divided among them can be noise, several times the noise that is given here{}, and such "
+    "a weight can stand out with either sign."
+)
+"""What the noise of weights leaves out: it takes other columns to tell half of what a column says."""
 _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does not drop out"
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
@@ -208,7 +213,7 @@ class Coefficients:
             + [
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
-            + [_PEOPLE] * (self.at_most is not None)
+            + [_PEOPLE, TELL_THE_SAME.format(", up to `.at_most`")] * (self.at_most is not None)
             + _rare_in_words(self.rare)
             + [_SHARED if self.at_most is None else f"{_SHARED_BY_SHARE} {UNLABELLED}"] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)

@@ -35,6 +35,7 @@ from prepriv.release.coefficients import (
     APART,
     NOT_WITH_ZERO,
     STANDS_OUT,
+    TELL_THE_SAME,
     UNLABELLED,
     as_compared,
     by_chance,
@@ -359,7 +360,7 @@ def _noise_of_weights(noise: Floats | None, count: int, categories: bool, compar
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
         "Noise of training moves a weight by "
-        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {_OF_CATEGORIES * categories}What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
+        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {_OF_CATEGORIES * categories}{TELL_THE_SAME.format('')} What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
         "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )
