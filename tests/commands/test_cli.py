@@ -186,6 +186,14 @@ def test_validate_ends_with_1_where_classes_are_misspelled(folder, capsys):
         assert run(["validate", "t.csv", "--schema", "wrong.yaml"]) == 1
         told = capsys.readouterr()
         assert said in told.out and "before anything is charged" in told.err
+    labels = pd.read_csv("t.csv")["income"].where(
+        np.arange(600) % 9 > 0, "High "
+    )  # and some in another spelling
+    pd.read_csv("t.csv").assign(income=labels).to_csv("some.csv", index=False)
+    assert (
+        run(["validate", "some.csv", "--schema", "s.yaml"]) == 0
+    )  # one record must not decide whether a run takes place
+    assert "67 labels differ from 'high' in capitals" in capsys.readouterr().out
     assert run(["plan", "s.yaml", "--rows", "600"]) == 0
     assert "prepriv validate DATA --schema s.yaml" in capsys.readouterr().out
 

@@ -1069,7 +1069,7 @@ _OLDER = (
         "the closest name is told of a file without a header line",
         "a first record that is taken for names",
         "tables/readers.py",
-        "closest(name, others) if _is_header(wanted, have) else _spelled_alike(name, others)",
+        "closest(name, others) if _is_header(wanted, have) else spelled_alike(name, others)",
         "closest(name, others)",
         ("tests/runs/test_wrong_names.py", "-k", "without_a_header"),
     ),

@@ -14,6 +14,7 @@ from prepriv.plans.plan import Plan
 from prepriv.runs.premises import check_premises
 from prepriv.tables.encoding import count_rows, encode, encode_targets
 from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
+from prepriv.tables.readers import spelled_alike
 from prepriv.tables.units import counted_units
 
 NOT_PRIVATE = "for the curator only: these counts are not private"
@@ -126,6 +127,11 @@ class Validation:
             for name, count in self.labels.counts
             if not count and unknown
         )
+        told += tuple(
+            f"{count:,} label{'s differ' if count > 1 else ' differs'} from {name!r} in capitals, spaces or punctuation alone: write them alike, because "
+            "otherwise they count as rows without a label"
+            for name, count in self._spelled_otherwise
+        )
         if without:
             told += (
                 f"{without:,} row{'s have' if without > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
@@ -134,9 +140,21 @@ class Validation:
         return told
 
     @property
+    def _spelled_otherwise(self) -> tuple[tuple[str, int], ...]:
+        """(a declared class, how many of the most frequent labels that are not declared differ from it in spelling alone), of those that have some."""
+        if self.labels is None:
+            return ()
+        names, found = [str(name) for name, _ in self.labels.counts], dict[str, int]()
+        for text, count in self.labels.unmatched:
+            if (name := spelled_alike(text, names)) is not None:
+                found[name] = found.get(name, 0) + count
+        return tuple(found.items())
+
+    @property
     def misspelled(self) -> bool:
         """Whether not one label is as declared, or labels are not declared and a declared class has no row: as where names differ
-        in capitals. A model of the declared classes would then be trained on noise, or without one of them."""
+        in capitals. A model of the declared classes would then be trained on noise, or without one of them. Of a few labels it is said alone: one record
+        must not decide whether a run takes place."""
         if self.labels is None or not self.rows:
             return False
         missing, unread, _, unknown = self.labels.faults

@@ -164,7 +164,7 @@ def there_is(name: str, wanted: Sequence[str], have: Sequence[str]) -> str:
     are numbers.
     """
     others = [other for other in have if other not in wanted and not _is_cell(str(other))]
-    near = closest(name, others) if _is_header(wanted, have) else _spelled_alike(name, others)
+    near = closest(name, others) if _is_header(wanted, have) else spelled_alike(name, others)
     if near is not None:
         return f"the closest name there is {near!r}"
     return not_declared(others) if surely_names(wanted, have) else f"{names_of(have)}; {_FOUND}"
@@ -183,7 +183,7 @@ def no_label(label: str, have: Sequence[str]) -> str:
     number or empty, as cells are where the header line is missing.
     """
     names = [name for name in have if not _is_cell(name)]
-    near = closest(label, names) if len(names) == len(have) else _spelled_alike(label, names)
+    near = closest(label, names) if len(names) == len(have) else spelled_alike(label, names)
     rest = names_of(have) if near is None else f"the closest name there is {near!r}"
     return f"the table has no column {label!r} to use as label; {rest}"
 
@@ -199,14 +199,14 @@ def _is_cell(name: str) -> bool:
 
 def closest(name: str, have: Sequence[str]) -> str | None:
     """The name there that is most like a missing one; None where none is like it, or there are too many to compare."""
-    if (alike := _spelled_alike(name, have)) is not None or len(have) > _COMPARED:
+    if (alike := spelled_alike(name, have)) is not None or len(have) > _COMPARED:
         return alike
     return next(
         iter(get_close_matches(name, [other for other in have if isinstance(other, str)], 1, _ALIKE)), None
     )
 
 
-def _spelled_alike(name: str, have: Sequence[str]) -> str | None:
+def spelled_alike(name: str, have: Sequence[str]) -> str | None:
     """The name that differs by capitals, spaces and punctuation alone: it says nothing but how a declared name is written."""
     same = re.sub(r"[\W_]", "", name).casefold()
     return next(
