@@ -90,7 +90,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "rows of one sketch called a copy of the table",
         "our own: an export that does not say what it is",
         "description/sketch.py",
-        '        frame.attrs["prepriv"] = f"rows drawn from a private sketch: {self.what}"\n',
+        '        frame.attrs["prepriv"] = ". ".join([f"rows drawn from a private sketch: {self.what}", *self.notes])\n',
         "",
         (*ALONE, "export"),
     ),
