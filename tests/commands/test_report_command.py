@@ -35,6 +35,18 @@ def test_a_report_is_verified_with_the_measurement_it_covers(fitted, name, capsy
     assert "verified" in capsys.readouterr().out
 
 
+def test_weights_are_printed_where_they_are_asked_for(fitted, tmp_path, capsys):
+    folder, clf = fitted
+    assert run(["report", str(folder / "model"), "--weights"]) == 0
+    assert str(clf.model_.coefficients_) in capsys.readouterr().out
+    assert run(["report", str(folder / "model"), "--weights", "--json"]) == 0
+    assert "\n".join(json.loads(capsys.readouterr().out)["weights"]) == str(clf.model_.coefficients_)
+    bent = prepriv.PrivateClassifier(prepriv.Domain.box(0, 1, features=2, classes=["a", "b"]), epsilon=8.0)
+    bent.fit(np.linspace(0, 1, 4000).reshape(2000, 2), ["a", "b"] * 1000).model_.save(tmp_path / "bent")
+    assert run(["report", str(tmp_path / "bent"), "--weights"]) == 0
+    assert "steps: linear" in capsys.readouterr().out
+
+
 def test_a_model_without_a_score_leads_to_the_page_beside_it(fitted, tmp_path, capsys):
     folder, clf = fitted
     assert run(["report", str(folder / "model")]) == 0

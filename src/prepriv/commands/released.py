@@ -533,6 +533,12 @@ def report(
             "for other ledgers of the same people: a draft may stand in one of them."
         ),
     ] = None,
+    weights: Annotated[
+        bool,
+        typer.Option(
+            "--weights", help="Print the weight of each column, with its noise and how to read it, too."
+        ),
+    ] = False,
 ) -> None:
     """Print what a released model promises, read from its artifact."""
     try:
@@ -585,8 +591,9 @@ def report(
         if html.exists():
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
         alone.save(writable_file(html))
+    of_columns = _weights(released) if weights else []
     if as_json:
-        print_json(shown.to_json() | _in_json(checked, asked))
+        print_json(shown.to_json() | _in_json(checked, asked) | ({"weights": of_columns} if weights else {}))
     print_summary(shown)
     if anew is None:
         _say_pages_beside(model, released)
@@ -594,11 +601,21 @@ def report(
     print_guarantee(plan, released.private, shown.guarantee)
     if released.private:
         print_proofs(proofs_of(plan))
+    if weights:
+        console.print("weights", *of_columns, "", sep="\n", soft_wrap=True, markup=False, highlight=False)
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)
     console.print(f"file: {artifact_file(model)}" + (f", page: {html}" if html is not None else ""))
     _ask_before(asked, as_json=as_json)
+
+
+def _weights(model: Model) -> list[str]:
+    """Those of each column in lines, or why there are none."""
+    try:
+        return str(model.coefficients_).split("\n")
+    except AttributeError as why:
+        return [str(why)]
 
 
 def _verified(

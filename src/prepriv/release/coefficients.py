@@ -563,7 +563,7 @@ def coefficients(model: Model) -> Coefficients:
 
     if any(isinstance(m, AddRandomFeatures | Scatter | Encoded) for m in model.maps):
         raise ValueError(
-            "the model does not have one weight per column: its rows have random features, wavelets or those of a network. A fit with steps='linear' has one weight per column"
+            "the model does not have one weight per column: its rows have random features, wavelets or those of a network. A fit with steps='linear' has one weight per column (in a schema steps: linear)"
         )
     kept = tuple(m for m in model.maps if not isinstance(m, FillReleased | CountedClasses))
     flat = replace(model, maps=kept).flattened()
