@@ -257,7 +257,8 @@ def test_no_weight_has_more_noise_than_is_printed_and_numbers_are_not_far_below(
     assert min(ratio[name] for name in ("x", "c=u", "c=v", "b=r", "b=s")) > 0.1
     listed = [one for found in fits for one in str(found).split("may be noise")[0].splitlines()]
     assert not target or sum("b=s:" in one for one in listed) >= 10  # the effect
-    assert not any(name in one for one in listed for name in ("=nobody", "=other", "=missing"))
+    weights = [one for one in listed if one.startswith("  ")]
+    assert not any(name in one for one in weights for name in ("=nobody", "=other", "=missing"))
     assert any(
         "tell nearly the same" in one and "with either sign" in one for one in listed
     )  # above the first list
@@ -292,6 +293,55 @@ def test_a_common_category_does_not_change_sides_with_rare_ones_that_noise_hides
         maps[where] = Subtract(np.where(np.arange(9) == cell, times * noise, shares))
         moved.append(law_of.known_cells(plan, maps).apart(plan.domain, weights.astype(float))[at, 0])
     assert moved[0] < -0.5 * noise and abs(moved[1] - moved[0]) < 0.1 * noise
+
+
+def test_the_common_value_of_a_column_whose_rare_one_noise_hides_is_no_effect():
+    """Findings: "waterfront=No: -0.047 (noise 0.023)" of 99 % of all houses stood among the clear weights, where the average is .003 away; and at
+    a small epsilon a weight was half of the exact one, beyond its noise, and nothing said that training may learn a part alone."""
+    import pandas as pd
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    rng, n = np.random.default_rng(0), 6000
+    table = pd.DataFrame({"x": rng.random(n), "lake": np.where(rng.random(n) < 0.005, "yes", "no")})
+    y = 0.3 + 0.2 * table["x"] + 0.3 * (table["lake"] == "yes")
+    parts = [("n", StandardScaler(), ["x"]), ("c", OneHotEncoder(), ["lake"])]
+    for _ in range(3):
+        made = _kept({"x": Numeric(0, 1), "lake": Categorical(["no", "yes"])}, True, parts, table, y, n)
+        found = made.coefficients_
+        at = found.names.index("lake=no")
+        assert abs(found.weights[at, 0]) < 0.2 * abs(found.at_most[at + 1]) and "lake=no" not in [
+            one.split(":")[0].strip() for one in str(found).split("may be noise")[0].splitlines()
+        ]
+        said = dict(zip(found.names, found.in_part))
+        assert said["lake=yes"] and not said["x"] and "a part of the effect of lake=" in str(found)
+
+
+def test_what_training_learns_of_an_effect_is_what_descent_on_such_rows_learns():
+    """The law against descent itself, without noise: a few steps on a quadratic loss with two curvatures."""
+    domain = Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, target=Numeric(0, 1), n=4000)
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.random(4000), "b": rng.random(4000) ** 8})
+    steps = [StandardScaler(payment=Budget(0.2), columns=("a",)), Center(payment=Budget(0.2))]
+    model = prepriv.PrivateRegressor(domain, epsilon=20.0, steps=steps).fit(rows, rows["a"]).model_
+    plan, known = model.declared, law_of.known_cells(model.declared, model.maps)
+    law = law_of.law(plan, model.maps, model.weights, known)
+    reach = law.reach(domain, known)
+    made = law_of._descent(plan, plan.learner, model.maps, model.weights, known)
+    x = np.column_stack([made.rows, np.full(len(made.rows), made.bias)])
+    held = law_of._held(made.roots, x)
+    square, wanted = held.T @ held / len(x), np.array([1.0, 0.0, 0.0])
+
+    class Silent:
+        def done(self, *_):
+            pass
+
+    def gradient(w):
+        return square @ (w - wanted[:, None])
+
+    learned = plan.learner.descend((3, 1), gradient, Silent())[0, 0]
+    assert (
+        learned == pytest.approx(min(reach[0], 1.0), abs=0.05) and reach[1] == 0.0
+    )  # nothing says how far b varies
 
 
 def test_an_average_record_is_noisy_and_that_is_in_the_noise_of_weights():
@@ -663,7 +713,7 @@ def test_numbers_that_a_scaler_leaves_in_their_own_units_are_not_said_to_be_know
     read = reading(partly, domain, n=n, epsilon=1.0, way="budget")
     assert any("that a StandardScaler leaves as they are" in sentence for sentence in read.says)
     whole = fitted(pipeline("a", "b")).coefficients_
-    assert whole.unreached == () and "too small" not in str(whole)
+    assert whole.unreached == () and "leaves in units" not in str(whole)
     assert abs(whole.weights[at, 0] * 15 - 1.0) < 0.2
     assert fitted(partly, math.inf).coefficients_.unreached == ()
 
@@ -688,8 +738,10 @@ def test_a_classifier_names_what_training_with_noise_hardly_reaches():
     whole = weights(("a", "c"), 1.0)
     own = whole.weights[whole.names.index("few=yes"), 0] - whole.weights[whole.names.index("few=no"), 0]
     assert own < 2.5 and whole.unreached == ()  # of log odds of 4
-    assert whole.rare == ("few=yes",) and "by released shares, have few=yes" in str(whole)
-    assert weights(("a", "c"), math.inf).rare == ()
+    part = dict(zip(whole.names, whole.in_part))
+    (said,) = [one for one in str(whole).splitlines() if "only a part of the effect of" in one]
+    assert part["few=yes"] and "few=yes" in said
+    assert weights(("a", "c"), math.inf).in_part is None
 
 
 @pytest.mark.parametrize("way", ["budget", "sketch"])

@@ -62,6 +62,7 @@ _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does n
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
+_NAMED = 5  # numbers that are hardly reached, or of whose effect a part is learned
 _ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
 _NOTHING = 1e-9  # of the largest weight: without noise, one of a cell without records is smaller
 _SHARED = (
@@ -69,7 +70,12 @@ _SHARED = (
     "which has each category by its share of the records."
 )
 _SHARED_BY_SHARE = f"{_SHARED[: -len('share of the records.')]}released share."
-_PEOPLE = "Which people are in the table moves weights, too. That is not in the noise."
+_PEOPLE = "Which people are in the table moves weights, too, and so does the cut of large errors in training. Neither is in the noise."
+IN_PART = (
+    "Training with noise stops early. At this ε it may learn only a part of the effect of {}, as of what few records have, or what varies little: such a weight "
+    "can be several times too small, by more than its noise, and columns that go with it take its part."
+)
+"""What the noise of weights does not say about columns of which little is learned."""
 UNLABELLED = (
     "Released shares count records without a label, too. Where only they have a category, such as a gap in a row whose label is missing as well, its weight "
     "is noise alone, far more than its printed noise, and moves the other weights of its column."
@@ -128,7 +134,8 @@ class Coefficients:
     shared: whether weights of categories are about an average record, which has each category of a column by its released share: its score was moved to
     the intercept. perhaps_empty: (d,), the categories whose share is within three times its noise: perhaps no record has them. None: not known.
 
-    rare: of classes, the categories that few records have, by their released shares: their weights can be far too small, too.
+    in_part: (d,), of what training with noise is known to learn less than four fifths of an effect, or not known to learn more, and of the categories that
+    fewer than a tenth of the records have by their released shares: such weights can be far too small. None: not known.
 
     unreached: numbers in units of their bounds beside scaled ones (`hardly_reached`): their weights can be far too small, by more than `noise`.
 
@@ -153,7 +160,7 @@ class Coefficients:
     at_most: Floats | None = None
     perhaps_empty: NDArray[np.bool_] | None = None
     unreached: tuple[str, ...] = ()
-    rare: tuple[str, ...] = ()
+    in_part: NDArray[np.bool_] | None = None
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -214,7 +221,7 @@ class Coefficients:
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
             + [_PEOPLE, TELL_THE_SAME.format(", up to `.at_most`")] * (self.at_most is not None)
-            + _rare_in_words(self.rare)
+            + self._in_part_in_words(named)
             + [_SHARED if self.at_most is None else f"{_SHARED_BY_SHARE} {UNLABELLED}"] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
@@ -240,6 +247,18 @@ class Coefficients:
             ]
             lines += [f"  ... {len(some) - _PRINTED} more: {_ALL}"] * (len(some) > _PRINTED)
         return "\n".join(lines)
+
+    def _in_part_in_words(self, named: Sequence[str]) -> list[str]:
+        if self.in_part is None:
+            return []
+        names = [
+            name
+            for name, part in zip(named, self.in_part)
+            if part and not name.endswith(_RARELY_THERE) and not name.startswith(ALWAYS_ZERO)
+        ]
+        more = len(names) - _NAMED
+        listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more (`.in_part`)" if more > 0 else "")
+        return [IN_PART.format(listed)] * bool(names)
 
     def _little_noise(self) -> str:
         """How to read weights within twice their noise, where columns are known to vary."""
@@ -292,28 +311,10 @@ def hardly_reached_in_words(plan: Plan) -> str:
     )
 
 
-_NAMED = 3  # numbers that are hardly reached, or rare categories
-_RARE = 0.1  # of the records: what training with noise goes less far along
-
-
-def _rare(model: Model) -> tuple[str, ...]:
-    """The cells of categories of a classifier by descent that fewer than a tenth of the records have, by their released shares."""
-    plan, names = model.declared, model.domain.space.names
-    if not plan.private or plan.learner.steps == 1 or model.domain.target is not None or names is None:
-        return ()
-    share = known_cells(plan, model.maps).share
-    return tuple(str(name) for name, part in zip(names, share) if 0.0 < part < _RARE)
-
-
-def _rare_in_words(names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    more = len(names) - _NAMED
-    listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-    return [
-        f"Fewer than a tenth of the records, by released shares, have {listed}. Training with noise goes less far along what few records have: such a weight can be "
-        "several times too small, by more than its noise. `prepriv ask` tells the share of each class among them."
-    ]
+_WHOLE, _FEW = (
+    0.8,
+    0.1,
+)  # of an effect: what training is said to learn as a whole; of the records, who have a category
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -385,7 +386,7 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     perhaps_empty[:d] = known.perhaps_empty
     squares = np.square(most[:d])
     # Weights are in units that a scale has learned: its noise is not in theirs.
-    share, _ = _share_of_noise(model, np.ones(d))
+    share, *_ = _share_of_noise(model, np.ones(d))
     own = share * np.sqrt(known.apart_squared(model.domain, squares))
     left = known.apart(model.domain, weights[:d])
     return (
@@ -395,17 +396,22 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     )
 
 
-def _share_of_noise(model: Model, unit: Floats) -> tuple[Floats, Floats]:
+def _share_of_noise(model: Model, unit: Floats) -> tuple[Floats, Floats, Floats]:
     """(how much of the noise of training that they have at most is in the weights of the cells of the domain, (d,), less what the cells of a
-    category share; the standard deviation of what released scales leave in them, (d,)). Where no law is known all of it, and 0. unit: what each
-    was multiplied by."""
+    category share; the standard deviation of what released scales leave in them, (d,); the part of an effect that training learns, (d,)). Where no
+    law is known all of it, 0 and all. unit: what each was multiplied by."""
     plan, maps = model.declared, model.maps
     known = known_cells(plan, maps)
     centred = plan.private and rows_are_centred(plan, maps)
     found = law(plan, maps, model.weights, known) if centred else None
     if found is None or found.along.shape[2] - len(unit) not in (0, 1):
-        return np.ones(len(unit)), np.zeros(len(unit))
-    return found.share(model.domain, known, unit), found.of_scales(model.domain, known, unit)
+        return np.ones(len(unit)), np.zeros(len(unit)), np.ones(len(unit))
+    domain = model.domain
+    return (
+        found.share(domain, known, unit),
+        found.of_scales(domain, known, unit),
+        found.reach(domain, known),
+    )
 
 
 def _taken(model: Model) -> Floats:
@@ -628,7 +634,6 @@ def coefficients(model: Model) -> Coefficients:
     return replace(
         _compared(model, replace(found, weights=weights, bias=bias, noise=noise), single),
         unreached=hardly_reached(model.declared),
-        rare=_rare(model),
         names=(*model.domain.space.names, *constant) if model.domain.space.names else None,
         after=tuple(dict.fromkeys(_READ[bool(c.encoder)] for c in texts)),
         unnamed="" if model.domain.space.names else _unnamed(()),
@@ -644,7 +649,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     if noise is None or single is None or not found.centred:
         return found
     known, d = known_cells(model.declared, model.maps), model.domain.space.d
-    share, scales = _share_of_noise(model, noise[:d] / np.maximum(single[:d], 1e-300))
+    share, scales, reach = _share_of_noise(model, noise[:d] / np.maximum(single[:d], 1e-300))
     most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
     left = known.apart(model.domain, weights[:d])
     scales = np.hypot(scales, known.noise_of_average(model.domain, left, np.square(noise[:d])))
@@ -658,6 +663,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
         at_most=np.append(np.hypot(most, scales), noise[d:]) if model.private else None,
         perhaps_empty=known.perhaps_empty if model.private else None,
         shared=bool(moved.any()),
+        in_part=(reach < _WHOLE) | ((known.share > 0.0) & (known.share < _FEW)) if model.private else None,
     )
 
 

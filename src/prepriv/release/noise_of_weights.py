@@ -59,7 +59,7 @@ class CellsOfCategories:
     noise: Floats
 
     def apart(self, domain: Domain, values: Floats) -> Floats:
-        """Less that of an average record, for each category of which two cells are there or more, (d, k)."""
+        """Less that of an average record, for each category of which a cell is there, (d, k)."""
         out = values.copy()
         for at in self._compared(domain):
             out[at] -= self.average[at] @ values[at]
@@ -86,7 +86,7 @@ class CellsOfCategories:
         start = 0
         for column in domain.columns.values():
             at = slice(start, start := start + column.width)
-            if isinstance(column, Categorical) and self.there[at].sum() > 1:
+            if isinstance(column, Categorical) and self.there[at].any():
                 yield at
 
 
@@ -138,13 +138,28 @@ def _categories(domain: Domain) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class Law:
     """most: the standard deviation of a weight that nothing holds. along: directions in which something does, (m, K, d). less: by
-    how much the variance is smaller there, (m,). moved: by how much weights would differ per raw unit, had released scales other
+    how much the variance is smaller there, (m,). reached: the part of an effect that training learns there, (m,). moved: by how much weights would differ per raw unit, had released scales other
     noise, (j, K, d): the squares of all add up to their variance."""
 
     most: float
     along: Floats
     less: Floats
+    reached: Floats
     moved: Floats
+
+    def reach(self, domain: Domain, cells: CellsOfCategories) -> Floats:
+        """The part of the effect of each cell of the domain that training learns, (d,), if no other column has an effect. Of several outputs the
+        smallest; 0 where nothing says how far a column varies."""
+        d, outputs = domain.space.d, self.along.shape[1]
+        out, alone = np.ones(d), np.diag(cells.apart(domain, np.eye(d)))
+        for k in range(outputs):
+            one = np.eye(outputs)[k] - (
+                1.0 / outputs if outputs > 1 else 0.0
+            )  # what all scores share says nothing
+            along = np.tensordot(one, self.along, (0, 1))[:, :d]
+            learned = np.diag(cells.apart(domain, (along.T * self.reached) @ along))
+            out = np.minimum(out, learned / np.maximum(alone * (one @ one), 1e-12))
+        return out
 
     def share(self, domain: Domain, cells: CellsOfCategories, unit: Floats) -> Floats:
         """How much of the noise that they have at most is in weights of the domain, (d,), less what cells share; unit: (d,), what each
@@ -203,6 +218,7 @@ def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOf
         gains[0] * single,
         made.along[:, :, :-1],
         np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2,
+        pull * made.curvature,
         _moved_by_scales(plan, maps, weights[:-1], made, pull),
     )
 
