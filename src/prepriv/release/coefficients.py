@@ -220,7 +220,8 @@ class Coefficients:
             + [
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
-            + [_PEOPLE, TELL_THE_SAME.format(", up to `.at_most`")] * (self.at_most is not None)
+            + [_PEOPLE, TELL_THE_SAME.format(", up to `.at_most`")]
+            * (self.at_most is not None and self.kept != 0.0)
             + self._in_part_in_words(named)
             + [_SHARED if self.at_most is None else f"{_SHARED_BY_SHARE} {UNLABELLED}"] * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
@@ -249,7 +250,7 @@ class Coefficients:
         return "\n".join(lines)
 
     def _in_part_in_words(self, named: Sequence[str]) -> list[str]:
-        if self.in_part is None:
+        if self.in_part is None or self.kept == 0.0:
             return []
         names = [
             name
