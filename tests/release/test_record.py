@@ -15,6 +15,7 @@ import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Report, Sensitivity, make_plan
 from prepriv import preprocessing as pre
 from prepriv.cli import run
+from prepriv.domain import drafted_content
 from prepriv.drafted import Drafted
 from prepriv.guarantees.printed import separated
 from prepriv.learners import GradientDescent, Logistic, SufficientStatistics
@@ -158,6 +159,26 @@ def test_a_private_draft_is_in_the_record_and_its_bounds_raise_no_question():
     said = record["deployment"]["implementation"]["preprocessing_and_hyperparameter_tuning"]
     assert "drafted by a private mechanism" in said and "declared bounds" not in str(questions(record))
     assert record["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] > 1.0  # both
+
+
+def test_the_record_says_what_the_numbers_of_the_plan_follow_from():
+    """Of bounds that a draft read off the rows it said that every number follows from ε, δ and n."""
+    drafted = Drafted(0.5, 1e-5, 0.1395568, 2.5e-6, "replace-one", 500, "0" * 64)
+    box = Domain.box(0, 1, 3, [0, 1], n=500)
+    same = dataclasses.replace(drafted, content=drafted_content(box.columns, box.classes, box.target))
+    other = dataclasses.replace(drafted, content="1" * 64)
+    draft = "come from a private draft of records, before this run"
+    for drafts, said in (
+        ((), "ε, δ, n and the columns with their bounds and categories were fixed before this run read"),
+        ((drafted,), f"{draft}, and may have been edited since: the draft holds no hash of them. Every"),
+        ((same,), f"{draft}. Every"),
+        ((other,), f"{draft}, and were edited since, by the hash that the schema holds. Every"),
+    ):
+        domain = dataclasses.replace(box, drafts=drafts)
+        told = record_of(domain, ())["deployment"]["implementation"]["justification"]
+        assert (
+            said in told and "ε, δ and n were declared before this run read a record, and every" not in told
+        )
 
 
 def test_what_only_the_curator_knows_is_a_question_and_nothing_else_is():

@@ -305,7 +305,7 @@ def _implementation(report: Report, asked: Sequence[str]) -> dict[str, Any]:
                 f"- {_ask('how are the raw data secured, and who has access?')}",
             ]
         ),
-        "justification": "ε, δ and n were declared before this run read a record, and every number of the plan follows from them.\n"
+        "justification": f"{_decided(plan.domain)}\n"
         + "\n".join(
             map(
                 _ask,
@@ -323,6 +323,20 @@ def _implementation(report: Report, asked: Sequence[str]) -> dict[str, Any]:
             )
         ),
     }
+
+
+def _decided(domain: Domain) -> str:
+    """What the numbers of a plan follow from, and whether any of it comes from the records."""
+    if not domain.drafts:
+        return "ε, δ, n and the columns with their bounds and categories were fixed before this run read a record, and every number of the plan follows from them and from what else was declared."
+    if domain.as_drafted is None:
+        edited = ", and may have been edited since: the draft holds no hash of them"
+    else:
+        edited = "" if domain.as_drafted else ", and were edited since, by the hash that the schema holds"
+    return (
+        f"ε, δ and n were declared before this run read a record. The {what_was_drafted(domain)} come from a private draft of records, before this run{edited}. "
+        "Every number of the plan follows from all of these and from what else was declared."
+    )
 
 
 def _preprocessing(report: Report, asked: Sequence[str]) -> str:
