@@ -51,6 +51,38 @@ def test_a_copy_is_not_another_ledger_until_it_is_charged_too(tmp_path, capsys):
     assert "copies" not in json.loads(capsys.readouterr().out)
 
 
+def test_rows_that_two_ledgers_share_are_counted_once(tmp_path, capsys):
+    """An older copy was charged on: rows 1 to 4 were in the sum twice, 4.1 for 2.6."""
+    ledger, older, third = (tmp_path / f"{name}.db" for name in ("L", "older", "third"))
+    Ledger.create(ledger, "people", epsilon=4, delta=1e-4)
+    charge(ledger, "a", 1.0)
+    shutil.copy(ledger, third)
+    charge(ledger, "b", 0.5)
+    shutil.copy(ledger, older)
+    charge(ledger, "c", 0.3, 2e-5)
+    charge(older, "d", 0.8)
+    charge(third, "e", 0.25)
+    for places, epsilon, delta in (
+        ((ledger, older), "2.6", "5e-05"),  # 1 + 0.5, then 0.3 and 0.8
+        ((third, ledger, older), "2.85", "6e-05"),
+        ((ledger, older, third), "2.85", "6e-05"),
+        ((older, third), "2.55", "4e-05"),
+    ):
+        code, said = verified(capsys, *places)
+        assert code == 5
+        assert (
+            f"together (a row that several of them hold counts once): at most epsilon {epsilon} at delta {delta}"
+            in said
+        )
+        assert f"hold together, each cap in full: at most epsilon {4 * len(places)} at" in said
+    Ledger.create(tmp_path / "M.db", "others", epsilon=4, delta=1e-4)
+    charge(tmp_path / "M.db", "f", 1.0)
+    _, said = verified(capsys, ledger, tmp_path / "M.db")
+    assert (
+        "booked in them together: at most epsilon 2.8 at" in said and "in full" not in said
+    )  # nothing is shared
+
+
 def test_what_is_booked_in_several_ledgers_is_added_up(tmp_path, capsys):
     """Each ledger said what was left of it alone, and an assessment needs the sum."""
     places = [tmp_path / f"{name}.db" for name in "ab"]
@@ -303,7 +335,10 @@ def test_an_edited_receipt_of_a_draft_and_an_edited_model_are_called_so(
     code, out = verified(capsys, "M.db", *([] if part == "mu" else ["D.db"]), edited)
     assert code == 5 and f"{edited}: WRONG: its charge 3 paid for a file that is not this one" in out
     said = (
-        "was edited: a part of it is that of row 1 of D.db" if part != "mu" else "its charge 1 is not in this"
+        {"head": "was edited, or D.db was made again", "plan_uid": "was edited"}[part]
+        + ": a part of it is that of row 1 of D.db, and the rest is not"
+        if part != "mu"
+        else "its charge 1 is not in this"
     )
     assert said in out
 

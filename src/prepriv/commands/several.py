@@ -56,13 +56,32 @@ def booked_together(books: Sequence[Book]) -> list[str]:
         return [_NOT_ADDED]
     zero, unit = Quanta(0), books[0][0].unit
     each = [(header.cap, rows[-1].spent if rows else zero) for header, rows in books]
+    twice = _booked_twice(books)
     spent, caps = sum((one for _, one in each), zero), sum((cap for cap, _ in each), zero)
+    spent = Quanta(spent.main - twice.main, spent.delta - twice.delta)
     left = sum((Quanta(cap.main - one.main, cap.delta - one.delta) for cap, one in each), zero)
     booked, ever = (guesses_in_words(amount_in_words(unit, one)) for one in (spent, caps))
+    which, whole = (
+        (" (a row that several of them hold counts once)", ", each cap in full")
+        if twice != zero
+        else ("", "")
+    )
     return [
-        f"if these {len(books)} ledgers are of the same people, all that is booked in them together: {booked} (bookkeeping: sign the caps)",
-        f"left of their caps together: {short_amount(unit, left, left=True)}. Everything that they may ever hold together: {ever}",
+        f"if these {len(books)} ledgers are of the same people, all that is booked in them together{which}: {booked} (bookkeeping: sign the caps)",
+        f"left of their caps together: {short_amount(unit, left, left=True)}. Everything that they may ever hold together{whole}: {ever}",
     ]
+
+
+def _booked_twice(books: Sequence[Book]) -> Quanta:
+    """What ledgers booked in rows that one before them holds, too: a copy that was charged again has all rows from before.
+
+    Equal heads fix all rows before them, so the longest part that is shared holds every row that is. The caps are not less for it: each allows its whole.
+    """
+    twice = Quanta(0)
+    for at, (header, rows) in enumerate(books):
+        until = max((alike_until(rows, other) for of, other in books[:at] if of == header), default=0)
+        twice += rows[until - 1].spent if until else Quanta(0)
+    return twice
 
 
 def add_up(books: Sequence[Book]) -> bool:
