@@ -16,7 +16,7 @@ import pytest
 import prepriv
 from prepriv._version import own_version
 from prepriv.cli import run
-from prepriv.commands.charged import charge_problems, to_ask
+from prepriv.commands.charged import _not_shown, charge_problems, is_what_was_released, to_ask
 from prepriv.commands.exits import Stop
 from prepriv.evaluation.found_hashes import found_hashes, found_in, found_note
 from prepriv.guarantees.in_words import guesses_in_words
@@ -174,9 +174,10 @@ def test_an_edit_of_what_the_receipt_tells_is_another_file(paid, capsys):
 @pytest.mark.parametrize(
     "change, said",
     [
-        ({"head": "0" * 64}, "not in this ledger"),
-        ({"sequence": 99}, "not in this ledger"),
-        ({"plan_uid": "0" * 32}, "not the charge of this run"),
+        ({"head": "0" * 64, "plan_uid": "0" * 32}, "not in this ledger"),
+        ({"head": "0" * 64}, "L.db was made again: a part of it is that of row 1 of "),
+        ({"sequence": 99}, "the receipt of the model was edited: a part of it is that of row 1 of "),
+        ({"plan_uid": "0" * 32}, "the receipt of the model was edited: a part of it is that of row 1 of "),
         (None, "holds no receipt"),
     ],
 )
@@ -185,6 +186,132 @@ def test_a_receipt_that_is_made_up(paid, change, said):
     model = replace(a, receipt=None if change is None else dict(a.receipt) | change)
     wrong, _ = charge_problems(str(folder / "L.db"), model, b"")
     assert len(wrong) == 1 and said in wrong[0]
+
+
+def with_receipt(file, **change):
+    """Write a file again with a receipt of which a part is another one."""
+    data = json.loads(file.read_text())
+    told = dict(data["ledger"])
+    text = file.read_text()
+    for name, becomes in change.items():
+        text = text.replace(json.dumps(told[name]), json.dumps(becomes(told[name])))
+    assert text != file.read_text()
+    file.write_text(text)
+
+
+def other_digit(text):
+    return ("1" if text[0] == "0" else "0") + text[1:]
+
+
+@pytest.mark.parametrize("part, becomes", [("head", other_digit), ("plan_uid", other_digit)])
+def test_an_edited_receipt_is_called_edited_in_every_kind_of_file(
+    tmp_path, monkeypatch, capsys, part, becomes
+):
+    """One digit of a head was another one, and the ledger was said to be made again: its row had the run of the file."""
+    monkeypatch.chdir(tmp_path)
+    Ledger.create("L.db", "people", epsilon=20, delta=1e-3)
+    made(Path(), "m", "L.db")
+    table, y = "t.csv", ["no", "yes"] * 25
+    ROWS[["dose"]].assign(y=y).to_csv(table, index=False)
+    Path("S.yaml").write_text(
+        "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 50\n"
+    )
+    asked = ["--schema", "S.yaml", "--epsilon", "1.3", "--ledger", "L.db", "--out"]
+    assert run(["ask", table, "mean(dose)", *asked, "answers.json"]) == 0
+    assert run(["describe", table, *asked, "page.html"]) == 0
+    asked[asked.index("1.3")] = "9"
+    assert run(["sketch", table, *asked, "sketch"]) == 0
+    files = ("m/model.json", "answers.json", "page.json", "sketch/sketch.json")
+    for row, name in zip((1, 3, 5, 7), files):
+        with_receipt(Path(name), **{part: becomes})
+        capsys.readouterr()
+        assert run(["ledger", "verify", "L.db", name]) == 5
+        said = f"{name}: WRONG: its receipt was edited: a part of it is that of row {row} of L.db, and the rest is not"
+        out = capsys.readouterr().out
+        assert said in out and "made again" not in out and "is not in" not in out
+    assert run(["report", "m", "--ledger", "L.db"]) == 1
+    assert (
+        "the receipt of the model was edited: a part of it is that of row 1 of L.db"
+        in capsys.readouterr().out
+    )
+
+
+def test_an_edited_sequence_is_called_edited(paid, tmp_path, capsys):
+    """Sequence 3 became 1: that row holds another charge, and the head of the file is in row 3."""
+    folder, _, b = paid
+    file = forged(folder, "b", dict(b.receipt) | {"sequence": 1})
+    assert run(["ledger", "verify", str(folder / "L.db"), str(file)]) == 5
+    out = capsys.readouterr().out
+    assert "its receipt was edited: a part of it is that of row 3 of " in out and "made again" not in out
+
+
+def test_an_edited_model_is_not_asked_for_a_score_that_nobody_paid_for(paid, tmp_path, capsys):
+    """A column got another name, and the page with the score was asked for: the row paid for training alone."""
+    folder, _, _ = paid
+    file, ledger = tmp_path / "model.json", str(folder / "L.db")
+    text = (folder / "a" / "model.json").read_text()
+    file.write_text(text.replace('"dose"', '"dosis"'))
+    assert run(["report", str(file), "--ledger", ledger]) == 1
+    out = capsys.readouterr().out
+    assert "not charged: row 1 paid for a file that is not this model" in out
+    assert "the page with the score" not in out and "paid for more than this model" not in out
+    schema = tmp_path / "S.yaml"
+    schema.write_text(
+        "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dosis: {type: numeric, low: 0, high: 1}}\nrows: 60\n"
+    )
+    assert run(["ledger", "verify", ledger, str(file), str(schema)]) == 5
+    out = capsys.readouterr().out
+    assert "trained on 50, and its file is not the one that row 1 paid for" in out
+    assert "paid for more than" not in out and "the page with the score" not in out
+
+
+def test_only_a_charge_that_names_a_score_is_asked_for_one_where_the_file_was_edited(paid, tmp_path):
+    """The plan of an edited file says nothing about its charge; a mail that changes line endings edits nothing."""
+    folder, _, _ = paid
+    file = tmp_path / "model.json"
+    data = (folder / "a" / "model.json").read_bytes()
+    file.write_bytes(data.replace(b'"dose"', b'"dosis"'))
+    rows, model = Ledger.open(folder / "L.db").entries(), prepriv.Model.load(file)
+    assert not is_what_was_released(rows, rows[0], file.read_bytes())
+    assert is_what_was_released(rows, rows[0], data.replace(b"\n", b"\r\n"))
+    assert is_what_was_released([rows[0]], rows[0], b"")  # no hash of what was released
+    held = [replace(rows[0], note="hold out 0.25, evaluate: accuracy, train: x"), *rows[1:]]
+    for entries, edited, asked in ((rows, True, 0), (held, True, 1), (rows, False, 1)):
+        assert len(_not_shown(entries, entries[0], model, None, "", edited=edited)) == asked
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("sketch/sketch.html", "is a sketch (`prepriv sketch`)"),
+        ("sketch/sketch.json", "is a sketch (`prepriv sketch`)"),
+        ("page.html", "is a description (`prepriv describe`)"),
+        ("page.json", "is a description (`prepriv describe`)"),
+        ("answers.json", "holds answers (`prepriv ask`)"),
+        ("S.yaml", "is a schema"),
+    ],
+)
+def test_what_is_named_as_a_page_and_is_another_file_is_called_by_its_kind(paid, others, capsys, name, said):
+    """A sketch was called no report of this library, or a damaged one; its JSON one of another version."""
+    assert run(["report", str(paid[0] / "a"), "--verify", str(others / name)]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{said} and not a report: no model gives it. `prepriv ledger verify LEDGER " in told
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """Answers, a description, a sketch and a schema."""
+    folder = tmp_path_factory.mktemp("others")
+    ROWS[["dose"]].assign(y=LABELS).to_csv(folder / "t.csv", index=False)
+    (folder / "S.yaml").write_text(
+        "label: {name: y, classes: ['no', 'yes']}\ncolumns: {dose: {type: numeric, low: 0, high: 1}}\nrows: 50\n"
+    )
+    asked = ["--schema", str(folder / "S.yaml"), "--epsilon", "1.3", "--out"]
+    assert run(["ask", str(folder / "t.csv"), "mean(dose)", *asked, str(folder / "answers.json")]) == 0
+    assert run(["describe", str(folder / "t.csv"), *asked, str(folder / "page.html")]) == 0
+    asked[asked.index("1.3")] = "9"
+    assert run(["sketch", str(folder / "t.csv"), *asked, str(folder / "sketch")]) == 0
+    return folder
 
 
 def test_another_plan_that_was_charged_and_never_noted_pays_for_nothing(tmp_path):

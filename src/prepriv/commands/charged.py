@@ -15,6 +15,8 @@ from prepriv.commands.receipts import (
     ANOTHER_FILE,
     asked_of_rows,
     booked_by_then,
+    edited_receipt,
+    hash_as_lf,
     in_a_receipt,
     not_recorded,
     where_it_is,
@@ -86,10 +88,14 @@ def charge_problems(
     book = Ledger.open(place)
     entries = {entry.sequence: entry for entry in book.entries()}
     entry = entries.get(model.receipt["sequence"])
-    if entry is None or entry.head != model.receipt["head"]:
+    sequence, head, uid = (model.receipt[name] for name in ("sequence", "head", "plan_uid"))
+    if entry is None or (entry.kind, entry.head, entry.plan_uid) != ("charged", head, uid):
+        rows_of = {name: Ledger.open(name).entries() for name in (place, *others)}
+        if edited := edited_receipt("the receipt of the model", (sequence, head, uid), rows_of):
+            return [edited], []
+    if entry is None or entry.head != head:
         here = where_it_is(model.receipt["sequence"], max(entries, default=0), 1 + len(others))
         return [f"the receipt of the model is not in this ledger{here}{booked_by_then(model.receipt)}"], []
-    uid = model.receipt["plan_uid"]
     if (entry.kind, entry.plan_uid) != ("charged", uid):
         return [f"row {entry.sequence} is not the charge of this run"], []
     rows = [one for one in entries.values() if one.plan_uid == uid]
@@ -337,8 +343,9 @@ def to_ask(
     others: Sequence[str] = (),
     tables: Tables = _NO_TABLES,
     scores: ScoresAtHand = NO_SCORES,
+    artifact: bytes | None = None,
 ) -> list[str]:
-    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs. scores: the later ones."""
+    """What a ledger that paid for a model shows, and only people can explain: questions to ask before anyone signs. scores: the later ones. artifact: the bytes of the model's file."""
     books = {name: Ledger.open(name).entries() for name in (place, *others)}
     entries = books[place]
     key = tuple((model.receipt or {}).get(name) for name in CHARGE)
@@ -359,17 +366,27 @@ def to_ask(
         asked.append(
             f"whether the page shows all that row {row.sequence} paid to measure: its plan is not the one that the page and the model state"
         )
-    return [*_not_shown(entries, row, model, page, place if others else ""), *asked]
+    edited = artifact is not None and not is_what_was_released(entries, row, artifact)
+    return [*_not_shown(entries, row, model, page, place if others else "", edited=edited), *asked]
+
+
+def is_what_was_released(entries: Sequence[Entry], row: Entry, artifact: bytes) -> bool:
+    """Whether a charge released these bytes, their line endings apart, or the ledger holds no hash of what it released."""
+    made = {one.artifact for one in entries if (one.kind, one.plan_uid) == ("released", row.plan_uid)}
+    return not made or hash_as_lf(artifact) in made or hashlib.sha256(artifact).hexdigest() in made
 
 
 def _not_shown(
-    entries: Sequence[Entry], row: Entry, model: Model, page: Report | None, place: str
+    entries: Sequence[Entry], row: Entry, model: Model, page: Report | None, place: str, *, edited: bool
 ) -> list[str]:
-    """What to ask of what the charge of a model paid for beside it, a score or an audit, and the page that was given does not show, or no page that was given. place: of the ledger, where several are given."""
+    """What to ask of what the charge of a model paid for beside it, a score or an audit, and the page that was given does not show, or no page that was given. place: of the ledger, where several are given.
+
+    edited: whether the charge released a file that is not this model, whose plan then says nothing about what else the charge paid for."""
     booked = found_in(" ".join(one.note for one in entries if one.plan_uid == row.plan_uid))
     which = f"row {row.sequence}{f' of {place}' if place else ''}"
     # by the hash: the note of a charge is cut where it is long. A choice among candidates is charged as a whole, too
-    more = SCORE in booked or (model.choice is None and row.plan_hash != model.declared.hash)
+    a_part = model.choice is None and row.plan_hash != model.declared.hash
+    more = SCORE in booked or (a_part and (not edited or "hold out" in _kinds(row)))
     found = list[str]()
     if more and (page is None or page.measured is None):
         charged = _MEASURED.search(row.note)

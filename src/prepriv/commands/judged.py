@@ -16,6 +16,7 @@ from prepriv.commands.charged import (
     drafted_tables,
     drafts_beside,
     holding,
+    is_what_was_released,
     to_ask,
     unbooked_findings,
     unclaimed_drafts,
@@ -167,20 +168,27 @@ def _models(
                 rows: tuple[int, ...] = (plan.n,)
                 if isinstance(scored, PrivateEvaluation) and scored.whole is not None:
                     rows = (plan.n, plan.n + scored.plan.n)
-                unknown = "" if page is not None else _set_aside(model, ledgers)
+                unknown = "" if page is not None else _set_aside(model, Path(name), ledgers)
                 found[name] = _Declared(plan.domain, rows, unknown)
     return found
 
 
-def _set_aside(model: Model, ledgers: Mapping[str, Sequence[Entry]]) -> str:
+def _set_aside(model: Model, file: Path, ledgers: Mapping[str, Sequence[Entry]]) -> str:
     """Of a model without a verified page why the number of all its records is not known; "" where its charge set none aside."""
     uid = (model.receipt or {}).get("plan_uid")
-    row = next(
-        (one for rows in ledgers.values() for one in rows if (one.kind, one.plan_uid) == ("charged", uid)),
-        None,
+    rows, row = next(
+        (
+            (rows, one)
+            for rows in ledgers.values()
+            for one in rows
+            if (one.kind, one.plan_uid) == ("charged", uid)
+        ),
+        ([], None),
     )
     if row is None:
         return "no ledger given says whether its run set records aside"
+    if not is_what_was_released(rows, row, file.read_bytes()):
+        return f"its file is not the one that row {row.sequence} paid for"
     if row.plan_hash == model.declared.hash:
         return ""
     return f"row {row.sequence} paid for more than the model, such as records that were set aside. A page with its score, if it is given and verified, says how many there were"
@@ -499,4 +507,4 @@ def _charged(
         found.undecided.append(str(why))
         wrong = []
     found.wrong += [*wrong, *unclaimed_drafts(place, model, others)[0]]
-    found.asked += to_ask(place, model, page, others, tables, scores)
+    found.asked += to_ask(place, model, page, others, tables, scores, file.read_bytes())

@@ -407,8 +407,11 @@ _COMPARED = (
 )
 _OF_A_MODEL = "{path} is the page of a model and not the model itself. `prepriv report MODEL --verify {path}` compares both"
 _A_SCHEMA = "{path} is a schema and not a model. `prepriv ledger verify LEDGER {path} MODEL` compares it with the ledger and with a model"
+_NO_REPORT = "{path} {is_what} and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
+_SCHEMA_NO_REPORT = "{path} is a schema and not a report: no model gives it. `prepriv ledger verify LEDGER {path} MODEL` compares it with the ledger and with a model"
 _ASKED, _DESCRIBED = "answers (`prepriv ask`)", "a description (`prepriv describe`)"
 _SKETCHED, _SCORED = "a sketch (`prepriv sketch`)", "a score (`prepriv evaluate`)"
+_MEASURE = "a measurement (`prepriv evaluate`)"
 _TITLES = {
     _DESCRIBED: b"<title>prepriv description</title>",
     _SKETCHED: b"<title>prepriv sketch</title>",
@@ -431,9 +434,24 @@ def no_model(file: Path) -> str:
         return _A_SCHEMA.format(path=file) if _is_schema(data) else ""
     if _begins(file, (_REPORT,)) or _is_page(file, data):
         return _OF_A_MODEL.format(path=file)
-    titled = [what for what, title in _TITLES.items() if _begins(file, (title,))]
-    what = next(iter(titled or _kinds_of(data)), "")
+    what = _what_it_holds(file, data)
     return _COMPARED.format(path=file, what=what) if what else ""
+
+
+def no_report(file: Path, data: Any = None) -> str:
+    """What a file is that was named as a page after --verify, and which command is meant; "" where nothing says what it is. data: what it holds, where that was read."""
+    if file.suffix.lower() in _SCHEMAS:
+        with suppress(Stop, ValueError, OSError):
+            return _SCHEMA_NO_REPORT.format(path=file) if _is_schema(_data(file)) else ""
+    what = "" if _is_page(file, data) else _what_it_holds(file, data)
+    is_what = f"holds {what}" if what == _ASKED else f"is {_MEASURE if what == _SCORED else what}"
+    return _NO_REPORT.format(path=file, is_what=is_what) if what else ""
+
+
+def _what_it_holds(file: Path, data: Any) -> str:
+    """In words what prepriv wrote beside models and their pages; "" of anything else."""
+    titled = [what for what, title in _TITLES.items() if _begins(file, (title,))]
+    return next(iter(titled or _kinds_of(data)), "")
 
 
 def _is_page(file: Path, data: Any) -> bool:
@@ -597,6 +615,9 @@ def _is_not_here(given: Given, receipt: Receipt, ledgers: Mapping[str, Sequence[
     if receipt in given.drafts:
         with suppress(ValueError):  # of numbers that no draft has
             return _draft_is_not_here(given, receipt, ledgers, last)
+    which = "its receipt" if receipt == given.own else "a receipt in it"
+    if edited := edited_receipt(which, receipt, ledgers):
+        return edited
     here = f"{_any_of(ledgers)}{where_it_is(receipt[0], last, len(ledgers))}"
     return f"its charge {receipt[0]} is not in {here}{given.total if receipt == given.own else ''}"
 
@@ -605,16 +626,10 @@ def _draft_is_not_here(
     given: Given, receipt: Receipt, ledgers: Mapping[str, Sequence[Entry]], last: int
 ) -> str:
     """The same of the charge of a draft. That of the run is another one, which may well be there."""
-    drafted, (row, head, uid), alone = given.drafts[receipt], receipt, len(ledgers) == 1
+    drafted, row, alone = given.drafts[receipt], receipt[0], len(ledgers) == 1
     draft = in_words_of(drafted)
-    held = {
-        place: {_receipt_of(one) for one in rows if one.kind == "charged"} for place, rows in ledgers.items()
-    }
-    part = [
-        (one[0], place) for place, here in held.items() for one in here if head == one[1] or uid == one[2]
-    ]
-    if part:
-        return f"the receipt of {draft} was edited: a part of it is that of row {part[0][0]} of {part[0][1]}, and the rest is not"
+    if edited := edited_receipt(f"the receipt of {draft}", receipt, ledgers):
+        return edited
     none_of = f"{draft} is {'not in this ledger' if alone else 'in none of these ledgers'}"
     if given.is_schema:
         ends = f"this copy, which ends at row {last}"
@@ -625,10 +640,42 @@ def _draft_is_not_here(
             else "one of them is older or was made again"
         )
         return f"{none_of}: it was charged to another one, or {copy}. {ledger_of(drafted)}"
-    paid = [place for place, here in held.items() if given.own in here]
+    paid = [
+        place
+        for place, rows in ledgers.items()
+        if any(one.kind == "charged" and _receipt_of(one) == given.own for one in rows)
+    ]
     if given.own is None or not paid:
         return f"{none_of}, either. {ledger_of(drafted)}"
     return f"its charge {given.own[0]} is in {' and '.join(paid)}, and {not_booked(drafted, len(ledgers))}"
+
+
+def edited_receipt(which: str, receipt: Receipt, ledgers: Mapping[str, Sequence[Entry]]) -> str:
+    """That a receipt which no sound ledger given holds agrees in part with a charge of one; "" where it agrees with none.
+
+    A head covers its row, so the right one, or nearly that, shows that the receipt was edited. With another head the ledger can have been made again.
+    """
+    _, head, uid = receipt
+    part = [
+        (one.head != head, not _nearly(one.head, head), one.sequence != receipt[0], one.sequence, place)
+        for place, rows in ledgers.items()
+        for one in rows
+        if one.kind == "charged" and (one.head == head or one.plan_uid == uid)
+    ]
+    if not part:
+        return ""
+    _, other, _, row, place = min(part)
+    again = f", or {place} was made again" if other else ""
+    kept = ", and for a head that someone kept" if other else ""
+    return (
+        f"{which} was edited{again}: a part of it is that of row {row} of {place}, and the rest is not. "
+        f"Ask for the file as it was released{kept}"
+    )
+
+
+def _nearly(a: str, b: str) -> bool:
+    """Whether two heads agree in most digits: two rows have heads that agree in one of sixteen."""
+    return sum(one == other for one, other in zip(a, b)) > max(len(a), len(b)) / 2
 
 
 def in_a_receipt(header: Header, row: Entry) -> dict[str, tuple[str, str]]:

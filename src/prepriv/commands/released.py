@@ -391,7 +391,9 @@ def _check_charge(
             *([] if wrong or failed else unrecorded(place, released)),
             *([] if wrong or failed or page is None else unbooked_findings(place, released, page)),
             *perhaps_the_same(headers),
-            *to_ask(place, released, page, others, scores=ScoresAtHand(shown, named)),
+            *to_ask(
+                place, released, page, others, scores=ScoresAtHand(shown, named), artifact=file.read_bytes()
+            ),
         ]
         paid_beside = [] if wrong else other_charges(places, released, shown)
         many = bool(scores or paid_beside or shown - {(released.receipt or {}).get("plan_uid")})

@@ -13,7 +13,7 @@ import numpy as np
 
 from prepriv._version import own_version
 from prepriv.commands.exits import FOUND, Stop, reason
-from prepriv.commands.receipts import is_measurement
+from prepriv.commands.receipts import no_report
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, which_rows
 from prepriv.evaluation.figures import TABLES
@@ -31,7 +31,6 @@ from prepriv.release.report import Errors, Evaluation, Report, as_text
 from prepriv.runs.self_audit import one_run
 
 _LARGEST = 100_000_000  # bytes of a report that is read
-_MEASUREMENT = "{path} is a measurement (`prepriv evaluate`) and not a report: no model gives it. `prepriv ledger verify LEDGER {path}` finds its charge"
 _SHOWN = 100  # characters of a line that differs
 _PLACES = 5  # of a part of the data that differ, and are shown
 _LINES = 3  # that differ, and are shown
@@ -302,9 +301,8 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     except OSError as error:
         raise Stop(f"{path} cannot be read: {reason(error)}") from None
     except (ValueError, RecursionError):
-        if is_measurement(path):
-            raise Stop(_MEASUREMENT.format(path=path)) from None
-        raise Stop(f"{path} is not a report made by this library, or it is damaged") from None
-    if "measured_in_private" not in data and "evaluation" in (data.get("plan") or ()):
-        raise Stop(_MEASUREMENT.format(path=path))
+        damaged = f"{path} is not a report made by this library, or it is damaged"
+        raise Stop(no_report(path) or damaged) from None
+    if said := no_report(path, data):
+        raise Stop(said)
     return text, data
