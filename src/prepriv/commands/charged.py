@@ -93,11 +93,8 @@ def charge_problems(
         rows_of = {name: Ledger.open(name).entries() for name in (place, *others)}
         if edited := edited_receipt("the receipt of the model", (sequence, head, uid), rows_of):
             return [edited], []
-    if entry is None or entry.head != head:
         here = where_it_is(model.receipt["sequence"], max(entries, default=0), 1 + len(others))
         return [f"the receipt of the model is not in this ledger{here}{booked_by_then(model.receipt)}"], []
-    if (entry.kind, entry.plan_uid) != ("charged", uid):
-        return [f"row {entry.sequence} is not the charge of this run"], []
     rows = [one for one in entries.values() if one.plan_uid == uid]
     charged = [one for one in rows if one.kind == "charged"]
     wrong = [*_of_another_claim(book.header, charged, model), *_told_otherwise(book.header, entry, model)]
