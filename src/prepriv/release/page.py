@@ -33,6 +33,7 @@ from prepriv.release.audited import audit_fragment
 from prepriv.release.both_accounts import said_of
 from prepriv.release.coefficients import (
     APART,
+    EACH_HAS_A_LABEL,
     NOT_WITH_ZERO,
     STANDS_OUT,
     TELL_THE_SAME,
@@ -360,7 +361,7 @@ def _noise_of_weights(noise: Floats | None, count: int, categories: bool, compar
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
         "Noise of training moves a weight by "
-        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {_OF_CATEGORIES * categories}{TELL_THE_SAME.format('')} What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
+        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {_OF_CATEGORIES * categories}{TELL_THE_SAME.format('')} {EACH_HAS_A_LABEL} What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
         "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )
