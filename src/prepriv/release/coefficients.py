@@ -69,7 +69,6 @@ MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights 
 _PRINTED = 20
 _NAMED = 5  # numbers that are hardly reached, or of whose effect a part is learned
 _ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
-_NOTHING = 1e-9  # of the largest weight: without noise, one of a cell without records is smaller
 _SHARED = (
     "The cells of one column add up to 1, so only their differences are learned. A weight says how far its category is from an average record, "
     "which has each category by its share of the records."
@@ -317,10 +316,8 @@ def hardly_reached_in_words(plan: Plan) -> str:
     )
 
 
-_WHOLE, _FEW = (
-    0.8,
-    0.1,
-)  # of an effect: what training is said to learn as a whole; of the records, who have a category
+_WHOLE = 0.8  # of an effect: what training is said to learn as a whole
+_FEW = 0.1  # of the records, who have a category
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ class CellsOfCategories:
         return out
 
     def _compared(self, domain: Domain) -> Iterator[slice]:
-        """The cells of each category that are compared with an average record. One that is there alone is not."""
+        """The cells of each category that is compared with an average record: of which records have a cell, as far as noise shows."""
         start = 0
         for column in domain.columns.values():
             at = slice(start, start := start + column.width)
@@ -138,8 +138,8 @@ def _categories(domain: Domain) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class Law:
     """most: the standard deviation of a weight that nothing holds. along: directions in which something does, (m, K, d). less: by
-    how much the variance is smaller there, (m,). reached: the part of an effect that training learns there, (m,). moved: by how much weights would differ per raw unit, had released scales other
-    noise, (j, K, d): the squares of all add up to their variance."""
+    how much the variance is smaller there, (m,). reached: the part of an effect that training learns there, (m,). moved: by how much weights
+    would differ per raw unit, had released scales other noise, (j, K, d): the squares of all add up to their variance."""
 
     most: float
     along: Floats
@@ -153,9 +153,9 @@ class Law:
         d, outputs = domain.space.d, self.along.shape[1]
         out, alone = np.ones(d), np.diag(cells.apart(domain, np.eye(d)))
         for k in range(outputs):
-            one = np.eye(outputs)[k] - (
-                1.0 / outputs if outputs > 1 else 0.0
-            )  # what all scores share says nothing
+            one = np.eye(outputs)[k]
+            if outputs > 1:  # what all scores share says nothing
+                one = one - 1.0 / outputs
             along = np.tensordot(one, self.along, (0, 1))[:, :d]
             learned = np.diag(cells.apart(domain, (along.T * self.reached) @ along))
             out = np.minimum(out, learned / np.maximum(alone * (one @ one), 1e-12))
