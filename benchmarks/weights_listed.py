@@ -119,8 +119,9 @@ def counted(fit: Fit, fits: int) -> str:
     wrong = listed & (np.sign(weights) != np.sign(mean)) & known[None, :, None]
     ratio = np.sqrt(np.mean(np.square(noise), axis=0))[known] / spread[known]
     low, middle, high = np.quantile(ratio, [0.0, 0.5, 1.0])
+    which = ", ".join(name for name, some in zip(names, wrong.any(axis=(0, 2))) if some)
     return (
-        f"{listed.sum()} | {(listed & empty[None, :, None]).sum()} | {wrong.sum()} | "
+        f"{listed.sum()} | {(listed & empty[None, :, None]).sum()} | {wrong.sum()}{f' ({which})' * bool(which)} | "
         f"{(listed & real[None]).sum()} of {fits * real.sum()} | {low:.1f}, {middle:.1f}, {high:.1f}"
     )
 

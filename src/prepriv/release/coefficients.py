@@ -59,10 +59,10 @@ TELL_THE_SAME = (
 )
 """What the noise of weights leaves out: it takes other columns to tell half of what a column says."""
 EACH_HAS_A_LABEL = (
-    "The noise counts on a label in each record. Where many have none, weights differ by more: by 2 to 3 times the noise with three quarters missing, by up to 7 "
+    "The noise counts on a label in each record. Where many have none, weights differ by more: up to about twice as much with three quarters missing, and six "
     "times with nine tenths, so that a weight can stand out by noise alone."
 )
-"""What the noise of weights leaves out, because how many records have a label is not released."""
+"""What the noise of weights leaves out, because how many records have a label is not released. Measured: benchmarks/weights_of_tables.py --unlabelled."""
 _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does not drop out"
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
@@ -71,9 +71,9 @@ _NAMED = 5  # numbers that are hardly reached, or of whose effect a part is lear
 _ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
 _SHARED = (
     "The cells of one column add up to 1, so only their differences are learned. A weight says how far its category is from an average record, "
-    "which has each category by its share of the records."
+    "which has each category by its {}."
 )
-_SHARED_BY_SHARE = f"{_SHARED[: -len('share of the records.')]}released share."
+_SHARES = ("share of the records", "released share")
 _PEOPLE = "Which people are in the table moves weights, too, and so does the cut of large errors in training. Neither is in the noise."
 IN_PART = (
     "Training with noise stops early. At this ε it may learn only a part of the effect of {}, as of what few records have, or what varies little: such a weight "
@@ -227,7 +227,12 @@ class Coefficients:
             + [_PEOPLE, EACH_HAS_A_LABEL, TELL_THE_SAME.format(", up to `.at_most`")]
             * (self.at_most is not None and self.kept != 0.0)
             + self._in_part_in_words(named)
-            + [_SHARED if self.at_most is None else f"{_SHARED_BY_SHARE} {UNLABELLED}"] * self.shared
+            + [
+                _SHARED.format(_SHARES[0])
+                if self.at_most is None
+                else f"{_SHARED.format(_SHARES[1])} {UNLABELLED}"
+            ]
+            * self.shared
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
@@ -389,7 +394,7 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     perhaps_empty[:d] = known.perhaps_empty
     squares = np.square(most[:d])
     # Weights are in units that a scale has learned: its noise is not in theirs.
-    share, *_ = _share_of_noise(model, np.ones(d))
+    share, *_ = _by_law(model, np.ones(d))
     own = share * np.sqrt(known.apart_squared(model.domain, squares))
     left = known.apart(model.domain, weights[:d])
     return (
@@ -399,7 +404,7 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     )
 
 
-def _share_of_noise(model: Model, unit: Floats) -> tuple[Floats, Floats, Floats]:
+def _by_law(model: Model, unit: Floats) -> tuple[Floats, Floats, Floats]:
     """(how much of the noise of training that they have at most is in the weights of the cells of the domain, (d,), less what the cells of a
     category share; the standard deviation of what released scales leave in them, (d,); the part of an effect that training learns, (d,)). Where no
     law is known all of it, 0 and all. unit: what each was multiplied by."""
@@ -652,7 +657,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     if noise is None or single is None or not found.centred:
         return found
     known, d = known_cells(model.declared, model.maps), model.domain.space.d
-    share, scales, reach = _share_of_noise(model, noise[:d] / np.maximum(single[:d], 1e-300))
+    share, scales, reach = _by_law(model, noise[:d] / np.maximum(single[:d], 1e-300))
     most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
     left = known.apart(model.domain, weights[:d])
     scales = np.hypot(scales, known.noise_of_average(model.domain, left, np.square(noise[:d])))
