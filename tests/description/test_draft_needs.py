@@ -20,6 +20,7 @@ from prepriv.description.draft import (
 )
 from prepriv.description.draft_bounds import coarse_range, perhaps_noise
 from prepriv.description.draft_plan import plan_draft
+from prepriv.description.look import multiplier
 from prepriv.description.magnitudes import BINS, ZERO, bin_of
 from prepriv.guarantees.drafts import drafts_cost
 from prepriv.ledger import Ledger
@@ -209,6 +210,31 @@ def test_a_far_range_that_was_hardly_seen_may_be_noise():
         counts[bin_of(near)] = 110
         assert perhaps_noise(counts, np.array([ZERO, bin_of(near)]), 100.0) == ""
     assert perhaps_noise(counts, np.array([bin_of(5e9)]), 1000.0) == ""  # no other to be far from
+
+
+def test_bounds_stretched_by_a_range_that_may_be_noise_are_not_called_narrow():
+    """A finding: bounds of -4.4e12 to 1e11 for ages were said to be "this narrow because most records seem to have about one value"."""
+    rows = pa.table(
+        {"a": np.random.default_rng(0).integers(17, 90, N).astype(float), "y": ["u", "v"] * (N // 2)}
+    )
+    plan = plan_draft(["a", "y"], label="y", n=N, epsilon=1.0, delta=1e-6, classes=["u", "v"])
+
+    class Stretched(NoisySession):  # noise as one draft of a hundred draws it
+        def _perform(self, name, mechanism, exact):
+            noisy = super()._perform(name, mechanism, exact)
+            if name == "kinds of column 0":
+                spread = multiplier(plan.look["first 0"]) * np.sqrt(2)
+                noisy[bin_of(-1e14)] = 1.2 * plan.seen * spread
+            return noisy
+
+    wide = 0
+    for seed in range(6):
+        draft = release_draft(plan, rows, Stretched(NoiseSource.for_tests(seed)))
+        a, told = draft.columns["a"], " ".join(draft.told())
+        wide += a.high - a.low > 1e6
+        assert "were hardly seen" in told and "learns next to nothing of the column" in told
+        assert "narrow because" not in told, told
+    assert wide == 6
 
 
 def test_numbers_between_1_and_2_keep_their_bounds():

@@ -272,7 +272,7 @@ class _Drafting:
             return False
         values = numbers_of(*cells, way)
         bounds = {"time": (0.0, 24.0)} | dict.fromkeys(DATES, _DAYS)
-        unseen = ""
+        unseen = perhaps = ""
         if way in bounds:
             coarse = bounds[way]
         else:
@@ -287,8 +287,9 @@ class _Drafting:
             if len(used) < least:
                 return True
             coarse, unseen = coarse_range(noisy_sizes, used, sure / plan.seen, look.n)
-            unseen = "; ".join(filter(None, (unseen, perhaps_noise(noisy_sizes, used, sure))))
-        low, high, narrow = bounds_between(second, coarse, values[~np.isnan(values)], read, what, session)
+            perhaps = perhaps_noise(noisy_sizes, used, sure)
+        values = values[~np.isnan(values)]
+        low, high, narrow = bounds_between(second, coarse, values, read, what, session, bool(perhaps))
         if way not in bounds and {*used.tolist()} <= {ZERO, ONE_TO_TWO}:  # perhaps zeros and ones
             low, high = 0.0 if low <= 1 else low, 1.0 if high <= _ABOUT_ONE else high
         if way in DATES:
@@ -300,7 +301,7 @@ class _Drafting:
             if noisy[TEXT] > max(_TEXTS * deviation, _MANY_TEXTS * look.n)
             else ""
         )
-        if said_of := "; ".join(filter(None, (guess, unseen, narrow, texts))):
+        if said_of := "; ".join(filter(None, (guess, unseen, perhaps, narrow, texts))):
             self.guesses[name] = said_of
         gaps = noisy[GAP] + max(noisy[TEXT], 0.0)
         impute = gaps > 3 * deviation

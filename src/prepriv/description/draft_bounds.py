@@ -112,7 +112,8 @@ def perhaps_noise(noisy: Floats, used: NDArray[np.int64], sure: float) -> str:
             low, high = ends(end)
             return (
                 f"numbers from {low:g} to {high:g} were hardly seen, far from all others: about one draft of a hundred shows such a range by noise alone. "
-                "If no number can be there, declare bounds yourself"
+                "If no number can be there, declare bounds yourself: the drafted ones were sought on points as far apart as that range needs, so the other numbers may "
+                "lie close together in them, or outside, and a model then learns next to nothing of the column"
             )
     return ""
 
@@ -124,9 +125,11 @@ def bounds_between(
     read: float,
     what: str,
     session: Session,
+    stretched: bool = False,
 ) -> tuple[float, float, str]:
     """Private quantiles near both ends of the coarse range, rounded outward, and what a reader has to know of them; an end at zero is
-    kept and costs nothing. read: about how many numbers there are.
+    kept and costs nothing. read: about how many numbers there are. stretched: whether the range
+    reaches as far as one that may be noise (`perhaps_noise`). Quantiles on about one of its points then do not show that numbers have about one value.
 
     Where they are few grid points apart, as years are in 1024..2048, once more between them, or around the point on which
     both fall. Those of numbers of one size lie further inside, and are moved outward again (`_moved_outward`).
@@ -148,7 +151,7 @@ def bounds_between(
     if one_size:
         low, high = _moved_outward((low, high), coarse, aimed / max(read, 1.0))
         said = _inside_one_size(mu, coarse, aimed, most, read)
-    if one_value:
+    if one_value and not stretched:
         said = f"{_ONE_VALUE}; {said}" if said else f"{_ONE_VALUE}. Declare the bounds if you know them"
     return *rounded_outward(low, high), said
 
