@@ -23,7 +23,14 @@ from prepriv.audit.sensitivity_draws import Draws
 from prepriv.evaluation import cells as of_rows
 from prepriv.evaluation.cells import row_entries, row_scores
 from prepriv.evaluation.evaluate import evaluate, release
-from prepriv.evaluation.evaluation_plan import EDGES, LOSS_BOUND, MEASURES, as_trained, plan_evaluation
+from prepriv.evaluation.evaluation_plan import (
+    EDGES,
+    LOSS_BOUND,
+    MEASURES,
+    as_trained,
+    plan_evaluation,
+    which_rows,
+)
 from prepriv.evaluation.intervals import share_of_n
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import BudgetExceeded, Ledger
@@ -342,6 +349,24 @@ def test_the_whole_table_of_a_holdout_is_named_too():
         warned = as_trained(plan_evaluation(clf.model_, n=n), clf.model_)
         assert told in warned and bool(warned) == bool(told)
     assert f"{len(X):,} test rows" in as_trained(plan_evaluation(clf.model_, n=len(X)), clf.model_)
+
+
+@pytest.mark.parametrize(("fewer", "told"), [(0, "no change only if"), (1, "Nothing in these numbers asks")])
+def test_nothing_to_change_does_not_stand_under_rows_that_may_be_those_of_the_training(fewer, told):
+    """Under "the score says nothing about new records" the page said that nothing in its numbers asked for a change."""
+    model, n = CLF.model_, CLF.model_.declared.n - fewer
+    plan = plan_evaluation(model, n=n, epsilon=5.0, measures=("accuracy", "confusion"))
+    right, wrong = 0.45 * n, 0.05 * n
+    counts = {
+        "accuracy": np.array([2 * right, 2 * wrong, 0.0]),
+        "confusion": np.array([[right, wrong], [wrong, right]]),
+    }
+    made = PrivateEvaluation(plan, counts, True, which_rows=which_rows(plan, model))
+    assert ("paid for twice" in str(made)) == (not fewer)
+    for said in (str(made), made.to_html()):
+        assert [one for one in ("no change only if", "Nothing in these numbers asks") if one in said] == [
+            told
+        ]
 
 
 @pytest.mark.parametrize(("pair", "end"), [((-2000.0, 3000.0, 0.0), 0.0), ((3000.0, -2000.0, 0.0), 1.0)])

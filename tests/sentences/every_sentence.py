@@ -815,8 +815,21 @@ def _unseen(known: Known, said: dict[str, Any]) -> bool:
     return "v" not in said or agrees(known.error_bound, said["v"], None, None)
 
 
+@says(
+    "These numbers ask for no change only if the model was not trained on the test rows: the curator can say whether it was. "
+    "Measure the groups that it will be used for."
+)
+def _asks_only_if_not_trained_on(known: Known, said: dict[str, Any]) -> bool:
+    return known.declared >= known.seen["trained on"] and _calm(known)
+
+
 @says("Nothing in these numbers asks for a change. Measure the groups that it will be used for.")
 def _nothing_asks(known: Known, said: dict[str, Any]) -> bool:
+    """Of rows that may be those of the training it is not known."""
+    return known.declared < known.seen.get("trained on", np.inf) and _calm(known)
+
+
+def _calm(known: Known) -> bool:
     if not known.case.classes:
         return (known.figure("R2") or 0.0) > 0 and known.seen["mean"] <= (known.error_bound or 0.0) / 2
     recalls = [known.figure(f"recall of {c}") or 0.0 for c in known.case.classes]

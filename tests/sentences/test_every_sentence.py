@@ -257,8 +257,9 @@ def test_what_an_evaluation_says_about_the_rows_of_its_file(name, adjacency, wid
         check_tables(lines, known)
 
 
+@pytest.mark.parametrize("trained", [400, 800])
 @pytest.mark.parametrize("name", ["balanced", "rare", "wide bounds", "no slope"])
-def test_what_python_says(name, capsys):
+def test_what_python_says(name, trained, capsys):
     """`print(model.evaluate(...))` without groups, of `fit` in Python."""
     case = CASES[name]
     columns = {"x": prepriv.Numeric(0, 100), "g": prepriv.Categorical(case.groups)}
@@ -268,16 +269,19 @@ def test_what_python_says(name, capsys):
     made = prepriv.PrivateClassifier if case.classes else prepriv.PrivateRegressor
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the large ε
-        model = made(domain, epsilon=float(EPSILON), steps="linear").fit(rows[:400], label[:400])
-        scored = model.evaluate(rows[400:], label[400:], epsilon=float(EPSILON))
-    chances = model.predict_proba(rows[400:]) if case.classes else None
-    known = Known(case, case.table[400:], model.predict(rows[400:]), chances, scored.plan.error_bound)
+        model = made(domain, epsilon=float(EPSILON), steps="linear").fit(rows[:trained], label[:trained])
+        scored = model.evaluate(rows[trained:], label[trained:], epsilon=float(EPSILON))
+    chances = model.predict_proba(rows[trained:]) if case.classes else None
+    known = Known(case, case.table[trained:], model.predict(rows[trained:]), chances, scored.plan.error_bound)
     known.seen["noise"] = {(None, f.name): f.noise or 0.0 for f in scored.figures.values()}
-    known.seen["measures"], known.seen["trained on"] = [*scored.plan.measures], 400
+    known.seen["measures"], known.seen["trained on"] = [*scored.plan.measures], trained
     if not case.classes:  # which a sentence before the figures is about
         r2 = scored["R2"]
         known.seen["R2", None] = {"low": repr(r2.low), "high": repr(r2.high)}
     check_lines(str(scored).splitlines(), known)
+    said = [word for word in ("Nothing in these numbers", "no change only if") if word in str(scored)]
+    if said:  # not under "may be those of the training"
+        assert said == ["no change only if" if trained <= 1200 - trained else "Nothing in these numbers"]
 
 
 def described(case: Case, known: Known, column: str, what: str, group: str | None, text: str) -> bool:

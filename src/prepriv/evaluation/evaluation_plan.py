@@ -298,7 +298,8 @@ def _as_many(n: int, model: Model) -> str:
     )
 
 
-_NOT_KNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."
+NOT_KNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."
+"""What is known of test rows where declared numbers show nothing."""
 
 
 WHICH_ROWS = "which-rows"
@@ -313,7 +314,7 @@ def which_rows(plan: EvaluationPlan, model: Model) -> str:
 def whose_rows_in_words(n: int, model: Model) -> str:
     """The same of n declared test rows of a released model."""
     said = _as_many(n, model)
-    return f"{said[0].upper()}{said[1:]}." if said else _NOT_KNOWN
+    return f"{said[0].upper()}{said[1:]}." if said else NOT_KNOWN
 
 
 _AS_GROUPS = f"{AS_CATEGORICAL}, before a model is trained. Otherwise add a column of bands to the table, which the model does not read, and declare its groups"

@@ -86,6 +86,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             measures=plan.measures,
             warning=_fewer(made),
             set_aside=made.whole is not None,
+            perhaps_trained_on=made.perhaps_trained_on,
         )
     fewer = _fewer(made)
     recalls = [figure for name, figure in rows.figures.items() if name.startswith("recall of ")]
@@ -112,6 +113,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         measures=plan.measures,
         warning=fewer,
         set_aside=made.whole is not None,
+        perhaps_trained_on=made.perhaps_trained_on,
         apart=None if fewer else _apart(rows),
         scores_alone=None if fewer else _scores_alone(rows),
     )

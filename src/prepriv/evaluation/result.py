@@ -15,7 +15,7 @@ from prepriv._arrays import Floats
 from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.adjacency import n_is_public
-from prepriv.evaluation.evaluation_plan import EvaluationPlan
+from prepriv.evaluation.evaluation_plan import NOT_KNOWN, EvaluationPlan
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.groups import TOO_FEW, Difference, Group, differences_of, groups_of
 from prepriv.evaluation.intervals import LEVEL, Figure
@@ -123,6 +123,11 @@ class PrivateEvaluation:
         The first and the last one hold what lies beyond them, too.
         """
         return self.all_rows.residuals
+
+    @property
+    def perhaps_trained_on(self) -> bool:
+        """Whether so many test rows are declared that they may be those of the training, as `which_rows` warns."""
+        return self.which_rows not in ("", NOT_KNOWN)
 
     @property
     def quality(self) -> Quality:

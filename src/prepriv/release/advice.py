@@ -26,6 +26,8 @@ class NoiseAlone(UserWarning):
     """What a training released looks like noise alone: its noisy sums, or all slopes of a target, which are then drawn to 0."""
 
 
+_ALL_CLEAR = "Nothing in these numbers asks for a change."
+_IF_NOT_TRAINED_ON = "These numbers ask for no change only if the model was not trained on the test rows: the curator can say whether it was."
 _NO_MORE = "What was released does not show that the model is more than noise"
 _SAYS_WHICH = "`prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) says which, to the curator alone."
 
@@ -312,7 +314,7 @@ def to_do(
         or too_good
         or off
     ):
-        yield "Nothing in these numbers asks for a change. Measure the groups that it will be used for."
+        yield f"{_IF_NOT_TRAINED_ON if found.perhaps_trained_on else _ALL_CLEAR} Measure the groups that it will be used for."
         if found.unseen:
             yield found.unseen
 

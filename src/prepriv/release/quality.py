@@ -174,6 +174,8 @@ class Quality:
     scores_alone : (str, int), optional
         The rarer of two classes and about how many records it has, where AUC was refused beside the noise of several measures and that of the
         scores alone would most probably give it. None: not so.
+    perhaps_trained_on : bool
+        Whether so many test rows are declared that they may be those of the training.
 
     Examples
     --------
@@ -220,6 +222,7 @@ class Quality:
     set_aside: bool = False
     apart: str | None = None
     scores_alone: tuple[str, int] | None = None
+    perhaps_trained_on: bool = False
 
     @property
     def beats_the_commonest(self) -> bool:
