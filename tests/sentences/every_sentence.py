@@ -978,7 +978,18 @@ def _one_row_of_each(known: Known, said: dict[str, Any]) -> bool:
     )
 
 
+@says(
+    "More than 10% of the cells of [[rest]] are gaps, by the 95 % interval of each share missing. Each gap counts as the middle of the bounds, so correlations "
+    "with such a column are in part about who has a gap. The question covariance(A, B) of `prepriv ask`, which has a price of its own, takes only the records "
+    "that have both cells."
+)
+def _gaps_in_correlations(known: Known, said: dict[str, Any]) -> bool:
+    shares = {k: float(np.isnan(numbers(known.table[k])).mean()) for k in ("x", "y")}
+    return said["rest"].split(", ") == [k for k, share in shares.items() if share > 0.1]
+
+
 ABOUT_NO_ROW = (
+    "Correlations: a gap counts as the middle of its bounds.",
     "Which records these are is not known to prepriv: if the model was trained on them, the score is too good.",
     "Classes are weighed, which can cost accuracy: [[any]]",
     "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small.",

@@ -216,6 +216,14 @@ class Known:
         ]
         return found[~np.isnan(found)]
 
+    def correlation(self, one: str, two: str) -> float:
+        """Of two columns, each gap as the middle of the bounds."""
+        ends = {"x": (0.0, 100.0), "y": self.case.ends}
+        filled = [
+            np.nan_to_num(np.clip(numbers(self.table[k]), *ends[k]), nan=np.mean(ends[k])) for k in (one, two)
+        ]
+        return float(np.corrcoef(*filled)[0, 1])
+
     def where(self, column: str, name: str) -> np.ndarray:
         """Which cells of a column count as this name."""
         return _declared(self.table[column], self.names(column), name)

@@ -306,9 +306,11 @@ def test_what_a_description_says(name, wide, capsys):
     (wide / "s.yaml").write_text(case.schema)
     case.table.to_csv("t.csv", index=False)
     known, told = Known(case, case.table), 0
-    for more in ([], ["--by", "g"]):
+    for more in ([], ["--by", "g"], *([] if case.classes else [["--correlations"]])):
         lines = printed(capsys, "describe", "t.csv", "--schema", "s.yaml", "--epsilon", EPSILON, *more)
         check_lines(lines, known)
+        # a tenth and more of the cells of y are gaps
+        assert any("in part about who has a gap" in line for line in lines) == ("--correlations" in more)
         for title, _, (what, *rest) in table_lines(lines):
             of_group = re.fullmatch(r"g = (\w+): (.*) rows", title)
             if title.startswith("Each with the 95 %"):
@@ -316,6 +318,9 @@ def test_what_a_description_says(name, wide, capsys):
             elif of_group:
                 assert told_agrees(known.count(known.group(of_group[1])), of_group[2]), title
                 assert described(case, known, what, rest[0], of_group[1], rest[1]), (title, what, rest)
+            elif title == "Correlations":
+                assert told_agrees(known.correlation(what, rest[0]), rest[1]), (what, rest)
+                told += 1
             elif rest == ["not shown to differ from 0"]:
                 assert title == "Differences" and re.fullmatch(r"[\d,]+ more", what), what
             elif title == "Differences":

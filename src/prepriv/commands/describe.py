@@ -113,3 +113,5 @@ def _show(found: Description) -> None:
     if found.correlations:
         pairs = [(a, b, str(e)) for (a, b), e in found.correlations.items()]
         print_table("Correlations", ("", "", ""), pairs)
+        for said in found.gaps_filled:
+            console.print(said, soft_wrap=True)

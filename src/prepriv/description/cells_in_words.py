@@ -10,6 +10,7 @@ from prepriv.description.estimates import Estimate
 
 _SHOWN = 3  # cells that are named, of those that share a line
 _NAMED = 3  # so many columns with equal bounds are named, of more than twice as many
+_MANY_GAPS = 0.1  # of the cells: where surely more are gaps, a line says what its correlations are about
 
 _GAPS = (
     "A cell that is empty or cannot be read as a number is left out of the means, sums, quantiles and histograms of its column, and counts as "
@@ -62,6 +63,18 @@ def read_of_units(unit: str | None, most: int = 1) -> list[str]:
     return [
         f"At most {most:,} rows of each `{unit}` are read. A fixed hash picks them as if by lot, each row of a `{unit}` as likely as any other. Each row that is "
         f"read counts by itself. So the counts are of rows that are read, neither of all rows nor of `{unit}`s."
+    ]
+
+
+def filled_in_words(gaps: Mapping[str, Estimate]) -> list[str]:
+    """What is said about correlations of columns whose released share of gaps is surely large; nothing where there are none."""
+    many = [str(name) for name, share in gaps.items() if share.low > _MANY_GAPS]
+    if not many:
+        return []
+    return [
+        f"More than {_MANY_GAPS:.0%} of the cells of {', '.join(many)} are gaps, by the 95 % interval of each share missing. Each gap counts as the middle of "
+        "the bounds, so correlations with such a column are in part about who has a gap. The question covariance(A, B) of `prepriv ask`, which has a price "
+        "of its own, takes only the records that have both cells."
     ]
 
 

@@ -27,7 +27,7 @@ from prepriv.columns import MISSING, OTHER, Categorical, Numeric, Text
 from prepriv.description.answers import Asker
 from prepriv.description.ask import unread_table
 from prepriv.description.asked import AskedPlan
-from prepriv.description.cells_in_words import cut_lines, gaps_and_others, read_of_units
+from prepriv.description.cells_in_words import cut_lines, filled_in_words, gaps_and_others, read_of_units
 from prepriv.description.estimates import (
     PRESENT,
     SHIFT,
@@ -157,6 +157,12 @@ class Description:
     def differences(self) -> tuple[GroupDifference, ...]:
         """The differences between groups, for each number that both groups have."""
         return group_differences(self.groups)
+
+    @property
+    def gaps_filled(self) -> list[str]:
+        """What its correlations are about where many cells are gaps: sentences, by the released shares of gaps."""
+        numeric = {name: s.missing for name, s in self.columns.items() if isinstance(s, NumericSummary)}
+        return filled_in_words(numeric) if self.correlations else []
 
     @property
     def guarantee_(self) -> Guarantee:

@@ -36,7 +36,7 @@ def to_json(d: Description) -> dict[str, Any]:
     out: dict[str, Any] = {
         "guarantee": d.guarantee_.to_json(look.delta),
         "plan_hash": look.hash,
-        "notes": d.plan.notes,
+        "notes": d.plan.notes + d.gaps_filled,
         **unit_of_rows(d.plan.domain),
         "rows": _plain(d.rows),
         "columns": {name: _summary(summary, bounds.get(name)) for name, summary in d.columns.items()},
@@ -193,7 +193,7 @@ def lines_of(d: Description) -> list[str]:
     if apart := differences_in_short(d):
         out += [f"{name}: {told}" for name, told in apart] + [BY_CHANCE]
     out += [f"correlation of {a} and {b}: {e}" for (a, b), e in d.correlations.items()]
-    return out + [f"{name}: {said}" for name, said in d.plan.cut] + d.plan.notes
+    return out + [f"{name}: {said}" for name, said in d.plan.cut] + d.plan.notes + d.gaps_filled
 
 
 def of_groups(d: Description) -> list[str]:
