@@ -1,5 +1,6 @@
 """`prepriv.validate` counts what `encode` will do, cell by cell; `predict` refuses rows of another form."""
 
+import json
 import warnings
 from pathlib import Path
 
@@ -106,6 +107,46 @@ def test_the_command_prints_the_same_counts(tmp_path, monkeypatch, capsys):
     out = [line.replace("│", " ").split() for line in capsys.readouterr().out.splitlines()]
     for line in prepriv.validate(DOMAIN, table[["age", "job"]], table["paid"]).lines:
         assert [*line[0].split(), *line[-4:]] in [words[:1] + words[-4:] for words in out], line
+
+
+def test_the_screen_alone_names_categories_that_are_not_declared(tmp_path, monkeypatch, capsys):
+    """A curator read "unknown 246", and had to search the table for how these cells are spelled."""
+    monkeypatch.chdir(tmp_path)
+    jobs = ["clerk"] * 9 + ["Smith"] * 4 + ["baker"] * 3 + ["cook"] * 2 + ["\x1b[31mdiver"] + ["none"]
+    pd.DataFrame({"job": jobs, "home": ["rent"] * 19 + ["own"], "paid": ["no", "yes"] * 10}).to_csv("t.csv")
+    (tmp_path / "s.yaml").write_text(
+        'label: {name: paid, classes: ["no", "yes"]}\nrows: 20\ncolumns:\n'
+        "  job: {type: categorical, categories: [clerk, smith]}\n  home: {type: categorical, categories: [rent]}\n"
+    )
+    there = sorted(tmp_path.iterdir())
+    for more in ([], ["--no-labels"]):
+        assert run(["validate", "t.csv", "--schema", "s.yaml", *more]) == 0  # as without such cells
+        out = capsys.readouterr().out
+        said = "10 cells of 'job' say no declared category and count as other, most often 'Smith' (4), 'baker' (3), 'cook' (2)\n"
+        assert (
+            said in out
+            and "1 cell of 'home' says no declared category and counts as other: 'own' (1)\n" in out
+        )
+        assert "diver" not in out and out.index("not private") < out.index("baker")
+    # what is kept as data, and what a notebook keeps, holds none of it
+    assert run(["validate", "t.csv", "--schema", "s.yaml", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    table = pd.read_csv("t.csv", dtype=str, keep_default_na=False)
+    domain = Domain(
+        {"job": Categorical(["clerk", "smith"]), "home": Categorical(["rent"])}, classes=["no", "yes"]
+    )
+    found = prepriv.validate(domain, table[["job", "home"]], table["paid"])
+    for kept in (json.dumps(told), str(found), repr(found)):
+        assert not any(word in kept for word in ("Smith", "baker", "cook", "diver", "'own'"))
+    assert "`columns[0].unmatched` holds" in str(found) and found.columns[0].unmatched[0] == ("Smith", 4)
+    assert sorted(tmp_path.iterdir()) == there  # nothing is written
+    sources = Path(prepriv.__file__).parent
+    users = {
+        f.relative_to(sources).as_posix()
+        for f in sources.rglob("*.py")
+        if ".undeclared" in f.read_text("utf-8")
+    }
+    assert users == {"commands/validate.py"}  # no report, no page and no other command asks for them
 
 
 def test_it_says_what_cells_without_a_number_become(tmp_path, monkeypatch, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from prepriv._arguments import shown
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import separated
@@ -17,6 +18,7 @@ from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_lab
 from prepriv.tables.readers import spelled_alike
 from prepriv.tables.units import counted_units
 
+_SPELLINGS = 3  # that are not declared: so many are named
 NOT_PRIVATE = "for the curator only: these counts are not private"
 
 
@@ -110,6 +112,17 @@ class Validation:
         )
 
     @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The commonest spellings that no declaration of their column has, with their counts: sentences that hold values of records. The command prints
+        them on the curator's screen; neither its --json nor this object, when it is printed, holds them."""
+        return tuple(
+            f"{count:,} cell{'s' if count > 1 else ''} of {c.name!r} say{'' if count > 1 else 's'} no declared category and count{'' if count > 1 else 's'} as other"
+            f"{', most often' if len(c.unmatched) > _SPELLINGS else ':'} {', '.join(f'{shown(said)} ({n:,})' for said, n in c.unmatched[:_SPELLINGS])}"
+            for c in self.columns
+            if (count := c.faults[FAULTS.index("unknown")])
+        )
+
+    @property
     def label_words(self) -> tuple[str, ...]:
         """What becomes of rows without a label: sentences."""
         if self.labels is None:
@@ -171,6 +184,11 @@ class Validation:
         said += [
             f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
             for step, what, good in self.conditions or ()
+        ]
+        said += [
+            f"`columns[{i}].unmatched` holds the commonest spellings in {c.name!r} that are not declared"
+            for i, c in enumerate(self.columns)
+            if c.faults[FAULTS.index("unknown")]
         ]
         said += self.label_words
         return "\n".join([NOT_PRIVATE, self.counted, *said])
