@@ -151,11 +151,13 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     beyond = np.abs(made.coef_[0, empty]) / found.noise[empty]
     assert len(empty) == 240 and 0.85 < np.sqrt(np.mean(beyond**2)) < 1.25
     said = str(found)
-    clear, rest = said.split("may be noise")
+    clear, rest = said.split("may be noise, or")
+    rest, of_empty = rest.split("perhaps no record has")
     assert "c0=1" in clear and "of 8 weights that are noise alone, up to about 1 " in clear
     assert found.perhaps_empty[empty].all() and found.perhaps_empty.sum() == 240  # by their released shares
     stand_out = (np.abs(made.coef_[0, :-1]) > 2 * found.noise[:-1]) & ~found.perhaps_empty
-    assert f"({248 - stand_out.sum()})" in rest and stand_out[empty].sum() == 0
+    assert f"({8 - stand_out.sum()})" in rest and stand_out[empty].sum() == 0
+    assert "(240)" in of_empty and not any(f"  {found.names[j]}: " in clear + rest for j in empty)
     assert found.names[-1] == "(constant)" and said.count("(constant)") == 1  # no effect of a column
     page = made.report_.to_html()
     told = page[page.index("<desc>c0=") :].split("</desc>")[0].split("; ")
@@ -259,9 +261,9 @@ def test_no_weight_has_more_noise_than_is_printed_and_numbers_are_not_far_below(
     assert not target or sum("b=s:" in one for one in listed) >= 10  # the effect
     weights = [one for one in listed if one.startswith("  ")]
     assert not any(name in one for one in weights for name in ("=nobody", "=other", "=missing"))
-    assert any(
-        "tell nearly the same" in one and "with either sign" in one for one in listed
-    )  # above the first list
+    notes = [str(found).split("Notes:\n")[1] for found in fits]
+    assert all("notes below before you use them" in str(found) for found in fits)
+    assert all("tell nearly the same" in one and "with either sign" in one for one in notes)
 
 
 def test_a_common_category_does_not_change_sides_with_rare_ones_that_noise_hides():
@@ -313,7 +315,9 @@ def test_the_common_value_of_a_column_whose_rare_one_noise_hides_is_no_effect():
             one.split(":")[0].strip() for one in str(found).split("may be noise")[0].splitlines()
         ]
         said = dict(zip(found.names, found.in_part))
-        assert said["lake=yes"] and not said["x"] and "a part of the effect of lake=" in str(found)
+        assert said["lake=yes"] and not said["x"] and "only a part of that effect" in str(found)
+        marked = {one.split(":")[0].strip(): "learned in part" in one for one in str(found).splitlines()}
+        assert marked["lake=yes"] and not marked["x"]
 
 
 def test_what_training_learns_of_an_effect_is_what_descent_on_such_rows_learns():
@@ -704,8 +708,8 @@ def test_numbers_that_a_scaler_leaves_in_their_own_units_are_not_said_to_be_know
     assert found.weights[at, 0] * 15 + 10 * found.noise[at] * 15 < 1.0  # the truth is 1 for each
     assert (
         found.unreached == ("b",)
-        and told[-1].startswith("  b: ")
-        and "far too small, by more than" in told[-2]
+        and "far too small, by more than" in told[told.index("Notes:") - 2]
+        and told[told.index("Notes:") - 1].startswith("  b: ")
     )
     assert "StandardScaler leaves 'b' in units of its bounds" in left.report_.to_html().replace(
         "&#x27;", "'"
@@ -739,8 +743,8 @@ def test_a_classifier_names_what_training_with_noise_hardly_reaches():
     own = whole.weights[whole.names.index("few=yes"), 0] - whole.weights[whole.names.index("few=no"), 0]
     assert own < 2.5 and whole.unreached == ()  # of log odds of 4
     part = dict(zip(whole.names, whole.in_part))
-    (said,) = [one for one in str(whole).splitlines() if "only a part of the effect of" in one]
-    assert part["few=yes"] and "few=yes" in said
+    (said,) = [one for one in str(whole).splitlines() if one.startswith("  few=yes: ")]
+    assert part["few=yes"] and "learned in part" in said and "only a part of that effect" in str(whole)
     assert weights(("a", "c"), math.inf).in_part is None
 
 

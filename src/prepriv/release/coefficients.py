@@ -45,13 +45,12 @@ NOT_WITH_ZERO = "Features are not centred by a released mean, or it was drawn to
 """What is said where a weight that is far from 0 need not be an effect."""
 MOST_NOISE = (
     "The noise is that of training for a category that no record has. As a rule it moves a weight of a column that varies less, one of numbers often "
-    "far less. So an effect can stand here, too"
+    "far less. So those that may be noise can be effects, too."
 )
-"""How to read weights within twice their noise."""
+"""What noise is printed, where columns are not known to vary."""
 _LITTLE_NOISE = (
     "The noise is about that of training{}, as if other columns told half of what a column says. "
-    "Where no step has released how far a column varies, `.at_most` is printed. So an effect can stand here, too. A category that perhaps no record "
-    "has, by its released share, stands here whatever its weight is"
+    "Where no step has released how far a column varies, `.at_most` is printed. So those that may be noise can be effects, too."
 )
 TELL_THE_SAME = (
     "Columns that tell nearly the same share one effect. How it is divided among them can be noise, several times the noise that is given here{}, and such "
@@ -67,7 +66,7 @@ _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does n
 MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights are. Weights of two fits can differ by more."
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
-_NAMED = 5  # numbers that are hardly reached, or of whose effect a part is learned
+_NAMED = 5  # numbers that are hardly reached
 _ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
 _SHARED = (
     "The cells of one column add up to 1, so only their differences are learned. A weight says how far its category is from an average record, "
@@ -76,8 +75,8 @@ _SHARED = (
 _SHARES = ("share of the records", "released share")
 _PEOPLE = "Which people are in the table moves weights, too, and so does the cut of large errors in training. Neither is in the noise."
 IN_PART = (
-    "Training with noise stops early. At this ε it may learn only a part of the effect of {}, as of what few records have, or what varies little: such a weight "
-    "can be several times too small, by more than its noise, and columns that go with it take its part."
+    'Training with noise stops early. "learned in part": at this ε it may learn only a part of that effect, as of what few records have, or what varies little. Such a '
+    "weight can be several times too small, by more than its noise, and columns that go with it take its part."
 )
 """What the noise of weights does not say about columns of which little is learned."""
 UNLABELLED = (
@@ -173,49 +172,51 @@ class Coefficients:
         named = (*named[:-1], CONSTANT) if self.scaled else named
         ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
         noise = np.full(len(named), np.nan) if self.noise is None else self.noise
-        perhaps_empty = np.zeros(len(named), np.bool_)
-        if self.perhaps_empty is not None:
-            perhaps_empty[: len(self.perhaps_empty)] = self.perhaps_empty
-        every = [
-            ((abs(w) / s if s > 0 else abs(w)) * (0.0 if away else 1.0), f"{name}{end}", w, s)
-            for name, row, s, away in zip(
-                named, self.weights.tolist(), noise.tolist(), perhaps_empty.tolist()
-            )
-            for end, w in zip(ends, row)
-            if name != CONSTANT and not name.startswith(ALWAYS_ZERO)
+        perhaps_empty, in_part = (_along(which, len(named)) for which in (self.perhaps_empty, self.in_part))
+        of_columns = [
+            (j, [(f"{named[j]}{end}", w) for end, w in zip(ends, row)])
+            for j, row in enumerate(self.weights.tolist())
+            if named[j] != CONSTANT and not named[j].startswith(ALWAYS_ZERO)
         ]
+        every = [
+            _Weight(
+                name, w, float(noise[j]), bool(in_part[j]), bool(perhaps_empty[j]), named[j] in self.unreached
+            )
+            for j, row in of_columns
+            for name, w in row
+        ]
+        count = len(every)
         if self.noise is not None and not self.noise.any():
-            titled = [(every, f"weights in the order of the columns ({len(every)}), without noise:")]
+            titled = [(every, f"weights in the order of the columns ({count}), without noise:")]
         elif (
             self.noise is None
         ):  # a large one may be of a category that no record has, so size is not an order
-            every.sort(key=lambda one: one[1].split(" -> ")[0].endswith(_RARELY_THERE))
+            every.sort(key=lambda one: one.name.split(" -> ")[0].endswith(_RARELY_THERE))
             titled = [
                 (
                     every,
-                    f"weights in the order of the columns, missing and other cells last ({len(every)}). How much of each is noise is not known: "
+                    f"weights in the order of the columns, missing and other cells last ({count}). How much of each is noise is not known: "
                     "where few records have a category it may be most:",
                 )
             ]
         elif not self.centred:
-            titled = [(every, f"weights in the order of the columns ({len(every)}). {NOT_WITH_ZERO[:-1]}:")]
+            titled = [(every, f"weights in the order of the columns ({count}). {NOT_WITH_ZERO[:-1]}:")]
         else:
-            left = {f"{name}{end}" for name in self.unreached for end in ends}
-            apart = [one for one in every if one[1] in left]
-            every = sorted((one for one in every if one[1] not in left), key=lambda one: -one[0])
-            count = len(every) - len(ends) * int(perhaps_empty.sum())
-            clear = [one for one in every if one[0] > STANDS_OUT]
-            rest = every[len(clear) :]
+            every.sort(key=lambda one: -one.beyond)
+            unreached = [one for one in every if one.unreached]
+            empty = [one for one in every if one.perhaps_empty and not one.unreached]
+            compared = [one for one in every if not (one.unreached or one.perhaps_empty)]
+            clear = [one for one in compared if one.beyond > STANDS_OUT]
+            rest = compared[len(clear) :]
             titled = [
                 (
                     clear,
-                    f"weights further from 0 than twice their noise ({len(clear)} of {len(every)}; {by_chance(count)}):",
+                    f"weights further from 0 than twice their noise ({len(clear)} of {len(compared)}; {by_chance(len(compared))}). "
+                    "Read the notes below before you use them:",
                 ),
-                (
-                    rest,
-                    f"may be noise ({len(rest)}). {MOST_NOISE if self.at_most is None else self._little_noise()}:",
-                ),
-                *([(apart, _UNREACHED.format(len(apart)))] if apart else []),
+                (rest, f"may be noise, or an effect that it hides ({len(rest)}):"),
+                *([(empty, _EMPTY.format(len(empty)))] if empty else []),
+                *([(unreached, _UNREACHED.format(len(unreached)))] if unreached else []),
             ]
         lines = (
             [self.unnamed] * (not self.names)
@@ -224,17 +225,6 @@ class Coefficients:
             + [
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
-            + [_PEOPLE, EACH_HAS_A_LABEL, TELL_THE_SAME.format(", up to `.at_most`")]
-            * (self.at_most is not None and self.kept != 0.0)
-            + self._in_part_in_words(named)
-            + [
-                _SHARED.format(_SHARES[0])
-                if self.at_most is None
-                else f"{_SHARED.format(_SHARES[1])} {UNLABELLED}"
-            ]
-            * self.shared
-            + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
-            + [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
         )
         if self.kept == 0.0:
@@ -251,28 +241,58 @@ class Coefficients:
             lines.append(f"{CONSTANT}, {cell} a part of the intercept: {levels}")
         for some, title in titled:
             lines.append(title)
-            lines += [
-                f"  {name}: {w:+.3g}" + (f" (noise {s:.2g})" if s > 0 else "")
-                for _, name, w, s in some[:_PRINTED]
-            ]
+            lines += [f"  {one}" for one in some[:_PRINTED]]
             lines += [f"  ... {len(some) - _PRINTED} more: {_ALL}"] * (len(some) > _PRINTED)
-        return "\n".join(lines)
+        notes = self._notes(two_lists=len(titled) > 1)
+        return "\n".join(lines + ["Notes:"] * bool(notes) + [f"- {note}" for note in notes])
 
-    def _in_part_in_words(self, named: Sequence[str]) -> list[str]:
-        if self.in_part is None or self.kept == 0.0:
-            return []
-        names = [
-            name
-            for name, part in zip(named, self.in_part)
-            if part and not name.endswith(_RARELY_THERE) and not name.startswith(ALWAYS_ZERO)
-        ]
-        more = len(names) - _NAMED
-        listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more (`.in_part`)" if more > 0 else "")
-        return [IN_PART.format(listed)] * bool(names)
+    def _notes(self, two_lists: bool) -> list[str]:
+        """What the weights and their noise do not say, the gravest first. two_lists: whether those that may be noise are listed apart."""
+        by_law = self.at_most is not None
+        return (
+            [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
+            + [f"{_SHARED.format(_SHARES[by_law])} {UNLABELLED if by_law else ''}".strip()] * self.shared
+            + [IN_PART] * bool(self.in_part is not None and self.in_part.any())
+            + [TELL_THE_SAME.format(", up to `.at_most`"), EACH_HAS_A_LABEL] * by_law
+            + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
+            + [_PEOPLE] * by_law
+            + [self._of_the_noise()] * two_lists
+        )
 
-    def _little_noise(self) -> str:
-        """How to read weights within twice their noise, where columns are known to vary."""
+    def _of_the_noise(self) -> str:
+        """What noise is printed, and so how to read weights within twice their noise."""
+        if self.at_most is None:
+            return MOST_NOISE
         return _LITTLE_NOISE.format(_AND_OF_SCALES.format(_listed(self.scaled)) if self.scaled else "")
+
+
+def _along(which: NDArray[np.bool_] | None, d: int) -> NDArray[np.bool_]:
+    """The same for each of d weights, of which the last may be that of a constant: none where it is not known."""
+    every = np.zeros(d, np.bool_)
+    if which is not None:
+        every[: len(which)] = which
+    return every
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """One that is printed. name: of its column, and of its class where there are several; unreached: a number that stays in units of its bounds."""
+
+    name: str
+    weight: float
+    noise: float
+    in_part: bool
+    perhaps_empty: bool
+    unreached: bool
+
+    @property
+    def beyond(self) -> float:
+        """How many times its noise it is from 0."""
+        return abs(self.weight) / self.noise if self.noise > 0 else abs(self.weight)
+
+    def __str__(self) -> str:
+        told = [f"noise {self.noise:.2g}"] * (self.noise > 0) + ["learned in part"] * self.in_part
+        return f"{self.name}: {self.weight:+.3g}" + (f" ({', '.join(told)})" if told else "")
 
 
 _NO_EFFECT = (
@@ -283,6 +303,7 @@ _NO_EFFECT = (
 )
 
 
+_EMPTY = "of categories that perhaps no record has, by their released share ({}). Where none has, a weight says nothing, however far from 0 it is:"
 _UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise, and others take their part:"
 
 
