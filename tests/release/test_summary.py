@@ -612,6 +612,9 @@ def test_sums_are_off_by_a_number_and_not_in_a_direction_alone():
     both = said(residual=(0.03, -0.07, 0.131))  # upward, of the least mean target: 0.387 % and 0.724 %
     assert "at most 0.73 % too small and at most 0.39 % too large." in both
     assert "not of each group of `region`" in said(by="region")
+    wide = {"mean_target": (18.4, 1.0, 36.0), "residual": (0.5, -2.0, 3.4)}  # 340 % too small was said
+    assert "at most 100 % too small and at most 200 % too large" in said(**wide)
+    assert "at most 340 % too small" in said(**wide, target_ends=(-5.0, 100.0))
     assert "at most 1.3 % too small" in said(residual=(0.139, 0.054, 0.224))
     assert "at most 1.3 % too large" in said(mean_target=(-18.4, -18.8, -18.1))
     unknown = said(mean_target=None, measures=("residuals",))

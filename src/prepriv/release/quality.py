@@ -468,6 +468,8 @@ class Quality:
             yield f"How much that is of a sum of predictions is not known: {why}."
             return
         _, low, high = (x / self._least_mean for x in self.residual)
+        if self.target_ends is not None and self.target_ends[0] >= 0.0:
+            high = min(high, 1.0)  # predictions lie within the bounds, so no sum of them is negative
         small, large = (measured_alone(float(up(100 * max(x, 0.0), 2))) for x in (high, -low))
         if low > 0.0:
             off = f"at most {small} % too small"
