@@ -130,6 +130,36 @@ def test_ledger_is_charged_before_the_data_is_opened_and_stops_the_second_run(fo
     assert run(["ledger", "verify", "l.db"]) == 0
 
 
+@pytest.mark.parametrize(
+    "cap, told",
+    [
+        (["--epsilon", "6", "--delta", "1e-3"], ["99.8 times", "hardly limits anything"]),
+        (["--epsilon", "1", "--delta", "1e-5"], ["two versions of one record", "73.2 times"]),
+        (["--mu", "1", "--unit", "gdp"], ["69.2 times"]),
+        (["--rho", "0.5", "--unit", "zcdp"], []),
+        (
+            [
+                "--epsilon",
+                "2",
+                "--delta",
+                "1e-5",
+                "--periods",
+                "month:at",
+                "--adjacency",
+                "add-or-remove-one",
+            ],
+            ["of one month", "is there"],
+        ),
+    ],
+)
+def test_a_new_ledger_says_what_its_cap_lets_an_attacker_do(folder, capsys, cap, told):
+    """A cap of epsilon 6 was created without a word; the first page said that it hardly limits anything."""
+    assert run(["ledger", "create", "l.db", "--dataset", "d", *cap]) == 0
+    said = [one for one in capsys.readouterr().out.splitlines() if one.startswith("an attacker")]
+    assert len(said) == bool(told) and all(one in said[0] for one in told)
+    assert ("hardly limits" in "".join(said)) == ("hardly limits anything" in told)
+
+
 def test_account_tells_the_real_epsilon(folder, capsys):
     (folder / "p.yaml").write_text(
         "rows: 10000\ndomain: {features: 10, radius: 1.0}\n"

@@ -19,10 +19,19 @@ import typer
 
 from prepriv.commands.exits import NOT_DECIDED, print_json, say
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
-from prepriv.guarantees.printed import down, up
+from prepriv.guarantees.in_words import hardly_limits, right_at_most
+from prepriv.guarantees.printed import down, percent, up
 from prepriv.ledger import Charge, Entry, Header, Ledger, LedgerCorrupt, LedgerError, verify_file
 from prepriv.ledger.by_period import booked_in_periods, in_words_together
-from prepriv.ledger.currency import CURRENCIES, Quanta, decimals, few_fits, no_delta_left, short_amount
+from prepriv.ledger.currency import (
+    CURRENCIES,
+    Quanta,
+    amount_in_words,
+    decimals,
+    few_fits,
+    no_delta_left,
+    short_amount,
+)
 from prepriv.ledger.hash_chain import whose
 from prepriv.ledger.urls import is_url
 
@@ -104,6 +113,8 @@ def create(
             return
         say(f"created {ledger.name}")
         say(_claim(ledger.header))
+        if told := _allowed(ledger.header):
+            say(told)
         for other in _others_beside(path, ledger.header):
             say(
                 f"{other} is a ledger for the same data set, or a name that people may read as the same: two caps add up. Charge one of both, unless the people differ"
@@ -542,6 +553,25 @@ def _claim(header: Header, entries: Sequence[Entry] = ()) -> str:
     return (
         "everything released through this ledger costs together at most "
         f"{short_amount(header.unit, header.cap)} ({header.unit}, {header.adjacency}{of})"
+    )
+
+
+def _allowed(header: Header) -> str:
+    """What the cap lets an attacker do; "" where it does not determine that."""
+    cap = amount_in_words(header.unit, header.cap)
+    right = right_at_most(cap)
+    if right is None:
+        return ""
+    each = f" of one {header.periods.split()[0]}" if header.periods else ""
+    one = "one record (of one unit, where runs count units)"
+    what = (
+        f"which of two versions of {one} was used"
+        if header.adjacency == "replace-one"
+        else f"whether {one} is there"
+    )
+    return (
+        f"an attacker who sees all of it{each}, and guesses {what}, is right at most {percent(right)[:-1]} times in 100"
+        f"{'. This cap hardly limits anything' if hardly_limits(cap) else ''}"
     )
 
 

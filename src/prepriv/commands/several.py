@@ -99,7 +99,7 @@ def hardly_limited(books: Mapping[str, Book]) -> list[str]:
         if hardly_limits(cap):
             each = f" of each {header.periods.split()[0]}" if header.periods else ""
             found.append(
-                f"why the cap{each} of {place} is so high: it hardly limits anything, and an attacker who sees all that it allows is right nearly always "
+                f"why the cap{each} of {place} is so high: it hardly limits anything, and an attacker who sees all that it allows can be right nearly always "
                 f"({guesses_in_words(cap)}). Ask the curator, and what else will be charged"
             )
     several = [*books.values()]

@@ -234,7 +234,7 @@ def cap_in_words(report: Report) -> str:
     said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
     return said and (
         f"All uses that its ledger grants together, not this model alone, may cost{each} what the cap of that ledger allows: {said}. "
-        f"{'That cap hardly limits anything: an attacker who sees all of it is right nearly always. ' if hardly_limits(cap) else ''}"
+        f"{'That cap hardly limits anything: an attacker who sees all of it can be right nearly always. ' if hardly_limits(cap) else ''}"
         "Another ledger of the same people would add to it."
     )
 
