@@ -31,7 +31,7 @@ from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
-from prepriv.release.noise_of_weights import known_cells, law
+from prepriv.release.noise_of_weights import CellsOfCategories, known_cells, law, part_learned
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -415,7 +415,7 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     perhaps_empty[:d] = known.perhaps_empty
     squares = np.square(most[:d])
     # Weights are in units that a scale has learned: its noise is not in theirs.
-    share, *_ = _by_law(model, np.ones(d))
+    share, _ = _by_law(model, np.ones(d))
     own = share * np.sqrt(known.apart_squared(model.domain, squares))
     left = known.apart(model.domain, weights[:d])
     return (
@@ -425,22 +425,17 @@ def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]
     )
 
 
-def _by_law(model: Model, unit: Floats) -> tuple[Floats, Floats, Floats]:
+def _by_law(model: Model, unit: Floats) -> tuple[Floats, Floats]:
     """(how much of the noise of training that they have at most is in the weights of the cells of the domain, (d,), less what the cells of a
-    category share; the standard deviation of what released scales leave in them, (d,); the part of an effect that training learns, (d,)). Where no
-    law is known all of it, 0 and all. unit: what each was multiplied by."""
+    category share; the standard deviation of what released scales leave in them, (d,)). Where no law is known all of it, and 0. unit: what each was
+    multiplied by."""
     plan, maps = model.declared, model.maps
     known = known_cells(plan, maps)
     centred = plan.private and rows_are_centred(plan, maps)
     found = law(plan, maps, model.weights, known) if centred else None
     if found is None or found.along.shape[2] - len(unit) not in (0, 1):
-        return np.ones(len(unit)), np.zeros(len(unit)), np.ones(len(unit))
-    domain = model.domain
-    return (
-        found.share(domain, known, unit),
-        found.of_scales(domain, known, unit),
-        found.reach(domain, known),
-    )
+        return np.ones(len(unit)), np.zeros(len(unit))
+    return found.share(model.domain, known, unit), found.of_scales(model.domain, known, unit)
 
 
 def _taken(model: Model) -> Floats:
@@ -678,7 +673,7 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     if noise is None or single is None or not found.centred:
         return found
     known, d = known_cells(model.declared, model.maps), model.domain.space.d
-    share, scales, reach = _by_law(model, noise[:d] / np.maximum(single[:d], 1e-300))
+    share, scales = _by_law(model, noise[:d] / np.maximum(single[:d], 1e-300))
     most = np.sqrt(known.apart_squared(model.domain, np.square(noise[:d])))
     left = known.apart(model.domain, weights[:d])
     scales = np.hypot(scales, known.noise_of_average(model.domain, left, np.square(noise[:d])))
@@ -692,8 +687,15 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
         at_most=np.append(np.hypot(most, scales), noise[d:]) if model.private else None,
         perhaps_empty=known.perhaps_empty if model.private else None,
         shared=bool(moved.any()),
-        in_part=(reach < _WHOLE) | ((known.share > 0.0) & (known.share < _FEW)) if model.private else None,
+        in_part=_in_part(model, known) if model.private else None,
     )
+
+
+def _in_part(model: Model, known: CellsOfCategories) -> NDArray[np.bool_]:
+    """Of which cells of the domain training perhaps learns a part alone, (d,)."""
+    learned = part_learned(model.declared, model.maps, model.weights, known)
+    few = (known.share > 0.0) & (known.share < _FEW)
+    return few if learned is None else few | (learned < _WHOLE)
 
 
 def _moved(domain: Domain, taken: Floats) -> Floats:

@@ -38,7 +38,8 @@ from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 
 THERE = 3.0
-"""Standard deviations of its noise from which on the released share of a category says that records have it."""
+"""Standard deviations of its noise from which on the released share of a category says that records have it, and a released variance that a
+column varies."""
 KEEP_CATEGORIES = (FillReleased, CountedClasses, Roots)
 """Maps of one column at a time that leave the cells of a category, 0 or 1, as they are."""
 _TOLD = 0.5  # of what a direction varies, left after what other columns tell: rows are made up as if columns were independent
@@ -138,28 +139,13 @@ def _categories(domain: Domain) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class Law:
     """most: the standard deviation of a weight that nothing holds. along: directions in which something does, (m, K, d). less: by
-    how much the variance is smaller there, (m,). reached: the part of an effect that training learns there, (m,). moved: by how much weights
-    would differ per raw unit, had released scales other noise, (j, K, d): the squares of all add up to their variance."""
+    how much the variance is smaller there, (m,). moved: by how much weights would differ per raw unit, had released scales other noise, (j, K, d):
+    the squares of all add up to their variance."""
 
     most: float
     along: Floats
     less: Floats
-    reached: Floats
     moved: Floats
-
-    def reach(self, domain: Domain, cells: CellsOfCategories) -> Floats:
-        """The part of the effect of each cell of the domain that training learns, (d,), if no other column has an effect. Of several outputs the
-        smallest; 0 where nothing says how far a column varies."""
-        d, outputs = domain.space.d, self.along.shape[1]
-        out, alone = np.ones(d), np.diag(cells.apart(domain, np.eye(d)))
-        for k in range(outputs):
-            one = np.eye(outputs)[k]
-            if outputs > 1:  # what all scores share says nothing
-                one = one - 1.0 / outputs
-            along = np.tensordot(one, self.along, (0, 1))[:, :d]
-            learned = np.diag(cells.apart(domain, (along.T * self.reached) @ along))
-            out = np.minimum(out, learned / np.maximum(alone * (one @ one), 1e-12))
-        return out
 
     def share(self, domain: Domain, cells: CellsOfCategories, unit: Floats) -> Floats:
         """How much of the noise that they have at most is in weights of the domain, (d,), less what cells share; unit: (d,), what each
@@ -183,54 +169,81 @@ class Law:
 
 @dataclass(frozen=True)
 class _Descent:
-    """Made-up rows, as descent sees them. cells: the rows of the domain, (b, d). rows: as they reach the learner, (b, D). bias: of its bias
-    feature. roots: of the curvature of the loss of each row, (b, K, K). curvature, along: in the directions that rows have, (m,) and (m, K, D + 1)."""
+    """Made-up rows, as descent sees them. cells: the rows of the domain, (b, d). rows: as they reach the learner, (b, D). roots: of the curvature of the loss of each row, (b, K, K). curvature, along: in the directions that rows have, (m,) and (m, K, D + 1)."""
 
+    learner: GradientDescent
     cells: Floats
     rows: Floats
-    bias: float
     roots: Floats
     curvature: Floats
     along: Floats
 
+    def pull(self) -> Floats:
+        """The weight over a constant gradient, along each direction, (m,); none goes further than to the end."""
+        grid, _, pulls = _gains(self.learner)
+        return np.minimum(np.interp(self.curvature, grid, pulls), 1.0 / self.curvature)
+
     def answer(self, rows: Floats, lost: Floats, pull: Floats) -> Floats:
         """What training adds to weights of these rows, (K, D), whose scores have lost so much, (b, K). pull: along each direction."""
-        x = np.column_stack([rows, np.full(len(rows), self.bias)])
+        x = np.column_stack([rows, np.full(len(rows), self.learner.bias)])
         wanted = np.einsum("bij,bkj,bk->bi", self.roots, self.roots, lost).T @ x / len(x)
         return np.asarray(np.tensordot(pull * np.tensordot(self.along, wanted, 2), self.along, 1)[:, :-1])
 
 
 def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories) -> Law | None:
     """Of the weights (d + 1, K) of the last rows, the bias last. None where no rows can be made up, or the loss has no curvature."""
+    made = _descent(plan, maps, weights, cells)
+    if made is None:
+        return None
+    grid, gains, _ = _gains(made.learner)
+    gain = np.interp(_TOLD * made.curvature, grid, gains)
+    single = plan.learner_noise / plan.n
+    return Law(
+        gains[0] * single,
+        made.along[:, :, :-1],
+        np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2,
+        _moved_by_scales(plan, maps, weights[:-1], made, made.pull()),
+    )
+
+
+def part_learned(
+    plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories
+) -> Floats | None:
+    """The part of the effect of each cell of the domain that training surely learns, (d,), if no other column has an effect. Of several outputs the
+    smallest; 0 where nothing says how far a column varies. None: as for `law`.
+
+    A number is taken to vary as little as the noise of its released variance allows: one that came out too large would hide it.
+    """
+    made = _descent(plan, maps, weights, cells, away=THERE)
+    if made is None:
+        return None
+    domain, d = plan.domain, plan.domain.space.d
+    outputs, learned = made.along.shape[1], made.pull() * made.curvature
+    out, alone = np.ones(d), np.diag(cells.apart(domain, np.eye(d)))
+    for k in range(outputs):
+        one = np.eye(outputs)[k]
+        if outputs > 1:  # what all scores share says nothing
+            one = one - 1.0 / outputs
+        along = np.tensordot(one, made.along, (0, 1))[:, :d]
+        of_cells = np.diag(cells.apart(domain, (along.T * learned) @ along))
+        out = np.minimum(out, of_cells / np.maximum(alone * (one @ one), 1e-12))
+    return out
+
+
+def _descent(
+    plan: Plan,
+    maps: Sequence[ReleasedMap],
+    weights: Floats,
+    cells: CellsOfCategories,
+    away: float = 1.0,
+) -> _Descent | None:
+    """away: by so many deviations of its noise a released variance is taken to be too large."""
     learner = plan.learner
     if type(learner) is not GradientDescent or learner.lead or learner.weight_bound < math.inf:
         return None
     if any(isinstance(m, Project) or not is_ours(type(m)) for m in maps) or weights.size > _LARGEST:
         return None
-    made = _descent(plan, learner, maps, weights, cells)
-    if made is None:
-        return None
-    grid, gains, pulls = _gains(learner)
-    gain = np.interp(_TOLD * made.curvature, grid, gains)
-    single = plan.learner_noise / plan.n
-    pull = np.minimum(np.interp(made.curvature, grid, pulls), 1.0 / made.curvature)
-    return Law(
-        gains[0] * single,
-        made.along[:, :, :-1],
-        np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2,
-        pull * made.curvature,
-        _moved_by_scales(plan, maps, weights[:-1], made, pull),
-    )
-
-
-def _descent(
-    plan: Plan,
-    learner: GradientDescent,
-    maps: Sequence[ReleasedMap],
-    weights: Floats,
-    cells: CellsOfCategories,
-) -> _Descent | None:
-    start = made_up_rows(plan, (), *_numbers(plan, maps), cells.share)
+    start = made_up_rows(plan, (), *_numbers(plan, maps, away), cells.share)
     rows = None if start is None else _through(maps, start)
     if start is None or rows is None or rows.shape[1] != len(weights) - 1:
         return None
@@ -242,7 +255,7 @@ def _descent(
     curvature, along = np.linalg.eigh(held.T @ held / len(rows))
     kept = curvature > 1e-9 * max(float(curvature[-1]), 1e-300)
     directions = along.T[kept].reshape(-1, weights.shape[1], len(weights))
-    return _Descent(start, rows, learner.bias, roots, curvature[kept], directions)
+    return _Descent(learner, start, rows, roots, curvature[kept], directions)
 
 
 def _through(maps: Sequence[ReleasedMap], rows: Floats) -> Floats | None:
@@ -323,8 +336,8 @@ def _gains(learner: GradientDescent) -> tuple[Floats, Floats, Floats]:
     return grid, gains, pulls
 
 
-def _numbers(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, Floats]:
-    """(mean, deviation) of each feature of the domain, (d,), as steps have released it; deviation 0 where none says how far it varies."""
+def _numbers(plan: Plan, maps: Sequence[ReleasedMap], away: float) -> tuple[Floats, Floats]:
+    """(mean, deviation) of each feature of the domain, (d,), as steps have released it; deviation 0 where none says how far it varies. away: as for `_descent`."""
     mean, factor, deviation = (
         np.zeros(plan.domain.space.d),
         np.ones(plan.domain.space.d),
@@ -337,7 +350,7 @@ def _numbers(plan: Plan, maps: Sequence[ReleasedMap]) -> tuple[Floats, Floats]:
         if isinstance(step, StandardScaler) and isinstance(released, ScaleReleased):
             if step.way == "budget":
                 one = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / plan.n
-                shown = step.deviation_shown(planned.before, one, released)
+                shown = step.deviation_shown(planned.before, away * one, released)
                 deviation = np.where(shown > 0, shown / factor, deviation)
             mean, factor = mean + released.affine.offset / factor, factor * released.affine.factor
             continue
