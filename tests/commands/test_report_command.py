@@ -40,7 +40,12 @@ def test_weights_are_printed_where_they_are_asked_for(fitted, tmp_path, capsys):
     assert run(["report", str(folder / "model"), "--weights"]) == 0
     assert str(clf.model_.coefficients_) in capsys.readouterr().out
     assert run(["report", str(folder / "model"), "--weights", "--json"]) == 0
-    assert "\n".join(json.loads(capsys.readouterr().out)["weights"]) == str(clf.model_.coefficients_)
+    found, told = clf.model_.coefficients_, json.loads(capsys.readouterr().out)
+    assert "\n".join(told["weights_in_words"]) == str(found)
+    assert [(one["name"], one["class"]) for one in told["weights"]] == [(n, None) for n in found.names[:-1]]
+    assert [one["weight"] for one in told["weights"]] == found.weights[:-1, 0].tolist()
+    assert [one["noise"] for one in told["weights"]] == found.noise[:-1].tolist()
+    assert len(found.in_part) == len(found.perhaps_empty) == len(found.names)  # one was shorter
     bent = prepriv.PrivateClassifier(prepriv.Domain.box(0, 1, features=2, classes=["a", "b"]), epsilon=8.0)
     bent.fit(np.linspace(0, 1, 4000).reshape(2000, 2), ["a", "b"] * 1000).model_.save(tmp_path / "bent")
     assert run(["report", str(tmp_path / "bent"), "--weights"]) == 0

@@ -155,8 +155,9 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     rest, of_empty = rest.split("perhaps no record has")
     assert "c0=1" in clear and "of 8 weights that are noise alone, up to about 1 " in clear
     assert found.perhaps_empty[empty].all() and found.perhaps_empty.sum() == 240  # by their released shares
-    stand_out = (np.abs(made.coef_[0, :-1]) > 2 * found.noise[:-1]) & ~found.perhaps_empty
+    stand_out = (np.abs(made.coef_[0, :-1]) > 2 * found.noise[:-1]) & ~found.perhaps_empty[:-1]
     assert f"({8 - stand_out.sum()})" in rest and stand_out[empty].sum() == 0
+    assert len(found.in_lines()) > 248 and f"... {240 - 20} more: " in of_empty  # all are asked for
     assert "(240)" in of_empty and not any(f"  {found.names[j]}: " in clear + rest for j in empty)
     assert found.names[-1] == "(constant)" and said.count("(constant)") == 1  # no effect of a column
     page = made.report_.to_html()
@@ -640,7 +641,7 @@ def test_weights_that_are_not_printed_are_said_to_be_there():
     rows = RNG.uniform(0, 1, (300, 30))
     made = prepriv.PrivateClassifier(domain, epsilon=4.0, steps="linear").fit(rows, rows[:, 0] > 0.5)
     last = str(made.coefficients_).splitlines()
-    assert any("more: `.weights` and `.noise` of this object have all" in line for line in last)
+    assert any("more: `print(*coefficients_.in_lines()" in line and "--weights" in line for line in last)
 
 
 def test_weights_of_a_regression_say_how_they_become_units_of_the_target():

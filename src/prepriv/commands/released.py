@@ -593,9 +593,10 @@ def report(
         if html.exists():
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
         alone.save(writable_file(html))
-    of_columns = _weights(released) if weights else []
+    in_lines, of_columns = _weights(released) if weights else ([], [])
     if as_json:
-        print_json(shown.to_json() | _in_json(checked, asked) | ({"weights": of_columns} if weights else {}))
+        told = {"weights": of_columns, "weights_in_words": in_lines} if weights else {}
+        print_json(shown.to_json() | _in_json(checked, asked) | told)
     print_summary(shown)
     if anew is None:
         _say_pages_beside(model, released)
@@ -604,7 +605,7 @@ def report(
     if released.private:
         print_proofs(proofs_of(plan))
     if weights:
-        console.print("weights", *of_columns, "", sep="\n", soft_wrap=True, markup=False, highlight=False)
+        console.print("weights", *in_lines, "", sep="\n", soft_wrap=True, markup=False, highlight=False)
     if released.receipt is not None:
         receipt = f"{released.receipt['sequence']}:{released.receipt['head']}"
         console.print(f"ledger receipt: {receipt}", soft_wrap=True)
@@ -612,12 +613,13 @@ def report(
     _ask_before(asked, as_json=as_json)
 
 
-def _weights(model: Model) -> list[str]:
-    """Those of each column in lines, or why there are none."""
+def _weights(model: Model) -> tuple[list[str], list[dict[str, Any]]]:
+    """(those of each column in lines, or why there are none; the same as data)."""
     try:
-        return str(model.coefficients_).split("\n")
+        found = model.coefficients_
     except AttributeError as why:
-        return [str(why)]
+        return [str(why)], []
+    return found.in_lines(), found.to_json()
 
 
 def _verified(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -58,8 +59,8 @@ TELL_THE_SAME = (
 )
 """What the noise of weights leaves out: it takes other columns to tell half of what a column says."""
 EACH_HAS_A_LABEL = (
-    "The noise counts on a label in each record. Where many have none, weights differ by more: up to about twice as much with three quarters missing, and six "
-    "times with nine tenths, so that a weight can stand out by noise alone."
+    "The noise counts on a label in each record. Where many have none, weights differ by more: as a rule up to four times as much with three quarters or more "
+    "missing, and some six times, so that a weight can stand out by noise alone."
 )
 """What the noise of weights leaves out, because how many records have a label is not released. Measured: benchmarks/weights_of_tables.py --unlabelled."""
 _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does not drop out"
@@ -67,7 +68,7 @@ MORE_NOISE = "Not in the noise: that of what {} learned, in whose units weights 
 """What is said where weights are in units that another fit does not have."""
 _PRINTED = 20
 _NAMED = 5  # numbers that are hardly reached
-_ALL = "`.weights` and `.noise` of this object have all, in the order of `.names`"
+_ALL = '`print(*coefficients_.in_lines(), sep="\\n")`, or on the command line `prepriv report MODEL --weights`, has all'
 _SHARED = (
     "The cells of one column add up to 1, so only their differences are learned. A weight says how far its category is from an average record, "
     "which has each category by its {}."
@@ -168,30 +169,54 @@ class Coefficients:
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
         known, or weights do not compare with 0, all in the order of the columns."""
+        return "\n".join(self.in_lines(_PRINTED))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Each weight of a column, in the order of the columns: name, class (None where one score stands for all), weight, noise and at_most
+        (None where it is not known), in_part, perhaps_empty."""
+        at_most = self.noise if self.at_most is None else self.at_most
+        return [
+            {
+                "name": one.name,
+                "class": one.of_class,
+                "weight": one.weight,
+                "noise": one.noise if one.noise >= 0 else None,
+                "at_most": None if at_most is None else float(at_most[one.at]),
+                "in_part": one.in_part,
+                "perhaps_empty": one.perhaps_empty,
+            }
+            for one in self._each()
+        ]
+
+    def _named(self) -> tuple[str, ...]:
         named = self.names or tuple(f"feature {j}" for j in range(len(self.weights)))
-        named = (*named[:-1], CONSTANT) if self.scaled else named
-        ends = [""] if self.weights.shape[1] == 1 else [f" -> {c}" for c in self.classes]
-        noise = np.full(len(named), np.nan) if self.noise is None else self.noise
-        perhaps_empty, in_part = (_along(which, len(named)) for which in (self.perhaps_empty, self.in_part))
-        of_columns = [
-            (j, [(f"{named[j]}{end}", w) for end, w in zip(ends, row)])
+        return (*named[:-1], CONSTANT) if self.scaled else named
+
+    def _each(self) -> list[_Weight]:
+        """Those of columns, in their order."""
+        named, alone = self._named(), self.weights.shape[1] == 1
+        noise = [math.nan] * len(named) if self.noise is None else self.noise.tolist()
+        perhaps_empty, in_part = (
+            [False] * len(named) if which is None else which.tolist()
+            for which in (self.perhaps_empty, self.in_part)
+        )
+        return [
+            _Weight(j, named[j], c, w, noise[j], in_part[j], perhaps_empty[j], named[j] in self.unreached)
             for j, row in enumerate(self.weights.tolist())
             if named[j] != CONSTANT and not named[j].startswith(ALWAYS_ZERO)
+            for c, w in zip([None] if alone else self.classes, row)
         ]
-        every = [
-            _Weight(
-                name, w, float(noise[j]), bool(in_part[j]), bool(perhaps_empty[j]), named[j] in self.unreached
-            )
-            for j, row in of_columns
-            for name, w in row
-        ]
+
+    def in_lines(self, most: int | None = None) -> list[str]:
+        """The print: at most so many weights of each list; None: all."""
+        named, every = self._named(), self._each()
         count = len(every)
         if self.noise is not None and not self.noise.any():
             titled = [(every, f"weights in the order of the columns ({count}), without noise:")]
         elif (
             self.noise is None
         ):  # a large one may be of a category that no record has, so size is not an order
-            every.sort(key=lambda one: one.name.split(" -> ")[0].endswith(_RARELY_THERE))
+            every.sort(key=lambda one: one.name.endswith(_RARELY_THERE))
             titled = [
                 (
                     every,
@@ -225,14 +250,14 @@ class Coefficients:
             + [
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
-            + [f'A positive weight speaks for "{c}".' for c in self.classes if ends == [""]]
+            + [f'A positive weight speaks for "{c}".' for c in self.classes if self.weights.shape[1] == 1]
         )
         if self.kept == 0.0:
-            return "\n".join(lines)
+            return lines
         if CONSTANT in named:
-            levels = ", ".join(
-                f"{w:+.3g}{end}" for end, w in zip(ends, self.weights[named.index(CONSTANT)].tolist())
-            )
+            of_constant = self.weights[named.index(CONSTANT)].tolist()
+            ends = [f" -> {c}" for c in self.classes] if len(of_constant) > 1 else [""]
+            levels = ", ".join(f"{w:+.3g}{end}" for end, w in zip(ends, of_constant))
             cell = (
                 f"a cell of {self.level:g} in every row, whose weight is"
                 if self.scaled
@@ -241,10 +266,11 @@ class Coefficients:
             lines.append(f"{CONSTANT}, {cell} a part of the intercept: {levels}")
         for some, title in titled:
             lines.append(title)
-            lines += [f"  {one}" for one in some[:_PRINTED]]
-            lines += [f"  ... {len(some) - _PRINTED} more: {_ALL}"] * (len(some) > _PRINTED)
+            shown = some[:most]
+            lines += [f"  {one}" for one in shown]
+            lines += [f"  ... {len(some) - len(shown)} more: {_ALL}"] * (len(some) > len(shown))
         notes = self._notes(two_lists=len(titled) > 1)
-        return "\n".join(lines + ["Notes:"] * bool(notes) + [f"- {note}" for note in notes])
+        return lines + ["Notes:"] * bool(notes) + [f"- {note}" for note in notes]
 
     def _notes(self, two_lists: bool) -> list[str]:
         """What the weights and their noise do not say, the gravest first. two_lists: whether those that may be noise are listed apart."""
@@ -266,19 +292,14 @@ class Coefficients:
         return _LITTLE_NOISE.format(_AND_OF_SCALES.format(_listed(self.scaled)) if self.scaled else "")
 
 
-def _along(which: NDArray[np.bool_] | None, d: int) -> NDArray[np.bool_]:
-    """The same for each of d weights, of which the last may be that of a constant: none where it is not known."""
-    every = np.zeros(d, np.bool_)
-    if which is not None:
-        every[: len(which)] = which
-    return every
-
-
 @dataclass(frozen=True)
 class _Weight:
-    """One that is printed. name: of its column, and of its class where there are several; unreached: a number that stays in units of its bounds."""
+    """One that is printed. at: its place among all. name: of its column; of_class: None where one score stands for all; unreached: a number
+    that stays in units of its bounds."""
 
+    at: int
     name: str
+    of_class: Any
     weight: float
     noise: float
     in_part: bool
@@ -292,7 +313,8 @@ class _Weight:
 
     def __str__(self) -> str:
         told = [f"noise {self.noise:.2g}"] * (self.noise > 0) + ["learned in part"] * self.in_part
-        return f"{self.name}: {self.weight:+.3g}" + (f" ({', '.join(told)})" if told else "")
+        end = "" if self.of_class is None else f" -> {self.of_class}"
+        return f"{self.name}{end}: {self.weight:+.3g}" + (f" ({', '.join(told)})" if told else "")
 
 
 _NO_EFFECT = (
@@ -679,15 +701,16 @@ def _compared(model: Model, found: Coefficients, single: Floats | None) -> Coeff
     scales = np.hypot(scales, known.noise_of_average(model.domain, left, np.square(noise[:d])))
     moved = _moved(model.domain, weights[:d] - left)
     constant = len(weights) > d  # `Homogenize` adds it, and the intercept of rows is its weight
+    none = np.zeros(int(constant), np.bool_)
     return replace(
         found,
         weights=np.vstack([left, weights[d:] + moved / found.level]),
         bias=found.bias if constant else found.bias + moved,
         noise=np.append(np.hypot(share * most, scales), noise[d:]),
         at_most=np.append(np.hypot(most, scales), noise[d:]) if model.private else None,
-        perhaps_empty=known.perhaps_empty if model.private else None,
+        perhaps_empty=np.append(known.perhaps_empty, none) if model.private else None,
         shared=bool(moved.any()),
-        in_part=_in_part(model, known) if model.private else None,
+        in_part=np.append(_in_part(model, known), none) if model.private else None,
     )
 
 
