@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import prepriv
 from prepriv.cli import run
+from prepriv.commands.plan import plan_for
 from prepriv.ledger import Ledger
 from prepriv.release.model import Model
 from prepriv.schemas.schema import load_schema
@@ -53,6 +55,27 @@ def test_from_a_schema_to_predictions(folder, capsys):
     assert run(["report", "run"]) == 0
     capsys.readouterr()
     assert run([*command, "--out", "more"]) == 3  # the cap
+
+
+def test_curves_are_asked_for_in_a_schema_as_in_python(folder, capsys):
+    """A reader of docs/regression.md wrote `steps: curves` into a schema, which refused it."""
+    (folder / "c.yaml").write_text(SCHEMA + "steps: curves\n")
+    domain, plan = load_schema(folder / "c.yaml").domain(), {"rows": 1500, "delta": 1e-5, "adjacency": None}
+    for epsilon, curved in ((8.0, True), (0.1, False)):
+        made = plan_for(load_schema(folder / "c.yaml"), folder, epsilon=epsilon, **plan)
+        line = plan_for(load_schema(folder / "s.yaml"), folder, epsilon=epsilon, **plan)
+        own = prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=1e-5, steps="curves").plan(1500)
+        assert made.hash == own.hash and (made.hash != line.hash) == curved
+    assert run(["train", "t.csv", "--schema", "c.yaml", "--epsilon", "8"]) == 0
+    (folder / "classes.yaml").write_text(
+        SCHEMA.replace("low: -5, high: 45", "classes: [low, high]") + "steps: curves\n"
+    )
+    capsys.readouterr()
+    assert run(["plan", "classes.yaml"]) == 2
+    assert "steps: curves is for a numeric target" in capsys.readouterr().err
+    (folder / "odd.yaml").write_text(SCHEMA + "steps: bends\n")
+    assert run(["plan", "odd.yaml"]) == 2
+    assert "got 'bends'. Of a numeric target it may be curves, too" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

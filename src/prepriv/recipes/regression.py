@@ -37,6 +37,7 @@ _SLOWEST = (
     0.06  # reach over signal where there is hardly any: noise moves the centre by a tenth of the bounds
 )
 _FAR, _SURE = 9.0, 100.0  # reach that many columns of categories need, from this signal on
+OF_A_TARGET = ("auto", "linear", "additive", "curves")  # by name
 CURVED = 110.0  # signal for each column from which on curves gain more than their noise costs
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
@@ -59,7 +60,7 @@ def regression(
     learner: str | Learner = "auto",
 ) -> tuple[tuple[Step, ...], Learner]:
     """(steps, learner), each automatic unless given; "linear" is "auto"; "curves": with curves, where there is signal for them; "additive": a function of each column. Raises ValueError for anything else."""
-    check_named(steps, learner, ("auto", "linear", "additive", "curves"))
+    check_named(steps, learner, OF_A_TARGET)
     row, square, d = None, None, None  # see `regression_learner`; None: as the steps say
     centred = False
     if steps == "additive":

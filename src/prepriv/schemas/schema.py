@@ -13,7 +13,7 @@ columns:
   age: {type: numeric, low: 17, high: 90, missing: impute}
   workclass: {type: categorical, categories: [Private, State-gov]}
   note: {type: text, features: 1024}   # hashed words and pieces of words; or {type: text, encoder: sentences} (docs/text.md)
-steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features; "steps: additive": docs/additive.md)
+steps:                           # optional; the recipe otherwise ("steps: linear": the one without random features; "steps: additive": docs/additive.md; "steps: curves" of a numeric target: docs/regression.md)
   - {step: MeanImputer, pay: sensitivity, missing: {age: 0.03}, test: 0.1}   # test: see payment.Sensitivity
   - {step: Center, pay: budget, share: 0.02}
   - {step: Rescale, radius: 5}   # the last entry may be the name of a recipe for what free steps before it make: [{step: Encode, network: encoder.onnx}, auto]
@@ -55,6 +55,7 @@ from prepriv.periods import Periods
 from prepriv.plans.decision import decision
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import NAMED
+from prepriv.recipes.regression import OF_A_TARGET
 from prepriv.schemas.declared_file import BadSchema, parse_yaml, read_yaml, sentence
 from prepriv.schemas.declared_learner import build_learner
 from prepriv.tables.readers import no_file
@@ -184,8 +185,11 @@ class Schema(_Strict):
     @field_validator("steps", mode="before")
     @classmethod
     def _steps_or_a_recipe(cls, steps: Any) -> Any:
-        if steps is not None and not isinstance(steps, list) and steps not in NAMED:
-            raise ValueError(f"must be {', '.join(NAMED)} or a list of steps; got {steps!r}")
+        if steps is not None and not isinstance(steps, list) and steps not in (*NAMED, *OF_A_TARGET):
+            alone = ", ".join(name for name in OF_A_TARGET if name not in NAMED)
+            raise ValueError(
+                f"must be {', '.join(NAMED)} or a list of steps; got {steps!r}. Of a numeric target it may be {alone}, too"
+            )
         for i, step in enumerate(steps if isinstance(steps, list) else (), 1):
             if not isinstance(step, dict) and not (i == len(steps) > 1 and step in NAMED):
                 raise ValueError(f"step {i} {not_a_step(step)}")
@@ -202,6 +206,8 @@ class Schema(_Strict):
     def _one_recipe(self) -> Schema:
         if self.pillar is not None and not (self.steps is None and self.learner is None):
             raise ValueError("give pillar:, or steps: and learner:, not both")
+        if isinstance(self.steps, str) and self.steps not in NAMED and self.label.target is None:
+            raise ValueError(f"steps: {self.steps} is for a numeric target, and the label declares classes")
         return self
 
     def domain(
