@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import metrics
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
@@ -56,6 +57,21 @@ def test_what_belongs_to_the_released_model_is_named(classifier, name):
     assert not hasattr(classifier, name) and hasattr(classifier.model_, name)
     with pytest.raises(AttributeError, match=rf"model_\.{name}"):
         getattr(classifier, name)
+
+
+@pytest.mark.parametrize("made, metric", [("classifier", "accuracy_score"), ("regressor", "r2_score")])
+def test_a_score_of_a_loaded_model_is_a_sentence(made, metric, table, request, tmp_path):
+    """A newcomer read "'Model' object has no attribute 'score'" and nothing else."""
+    model = prepriv.Model.load(request.getfixturevalue(made).model_.save(tmp_path))
+    assert not hasattr(model, "score")  # for tools that ask
+    with pytest.raises(
+        AttributeError, match=r"model\.evaluate\(X, y, epsilon=0\.1\), or, of public rows"
+    ) as said:
+        model.score(table[["sex", "age"]], table["ill"])
+    assert f"sklearn.metrics.{metric}(y, model.predict(X))" in str(said.value)
+    X, y = table[["sex", "age"]], table["ill" if made == "classifier" else "age"]
+    assert getattr(metrics, metric)(y, model.predict(X)) > 0.6  # what it names runs
+    assert model.evaluate(X, y, epsilon=1.0).private
 
 
 def test_a_guarantee_says_how_to_ask_for_its_epsilon(classifier):

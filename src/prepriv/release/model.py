@@ -336,6 +336,15 @@ class Model:
             **options,
         )
 
+    @property
+    def score(self) -> Any:
+        """Not available. The AttributeError says what there is instead."""
+        metric = "accuracy_score" if self.domain.target is None else "r2_score"
+        raise AttributeError(
+            "a released model has no score, since an exact one of private rows would be a release without noise: pay for it with model.evaluate(X, y, epsilon=0.1), "
+            f"or, of public rows, compute sklearn.metrics.{metric}(y, model.predict(X))"
+        )
+
     def _need_classes(self) -> None:
         if self.domain.target is not None:
             raise ValueError("this model predicts a number, no class: use predict")
