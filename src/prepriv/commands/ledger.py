@@ -322,11 +322,15 @@ def verify(
             if caps := _of_the_same(books, [one for one in rows if one != name], name):
                 found[name].append(caps)
         files: dict[str, Judged] = {}
+        left = all_given.not_compared
         by_hand = all_given.by_hand
         if (given or by_hand) and len(sound) == len(found):  # a damaged ledger may hold any charge
             from prepriv.commands.judged import judge
+            from prepriv.commands.saved_sketches import with_sketches
 
             files = judge(given, rows, by_hand, all_given.models)
+            tables, left = with_sketches(left, files)
+            files |= tables
         beyond = [line for name in sound for one in receipt or () for line in _not_covered(one, *books[name])]
         if files and not receipt:
             beyond += [f"{name}: {line}" for name in rows for line in _after_receipts(all_rows[name])]
@@ -339,7 +343,7 @@ def verify(
         others, together = _beside_files(books, [*rows], all_given if len(sound) == len(found) else None)
         perhaps += others.values()
         if as_json:
-            told = _verdict(found, files, all_given.not_compared, [*by_hand])
+            told = _verdict(found, files, left, [*by_hand])
             more = {
                 "ask_of_ledgers": perhaps,
                 "copies": copied,
@@ -365,7 +369,7 @@ def verify(
             for name, one in files.items():
                 if not one.wrong:
                     say(f"{name}: {_by_hand(one) if name in by_hand else _ok(one)}")
-        for line in _not_compared(all_given.not_compared):
+        for line in _not_compared(left):
             say(line, err=as_json)
         if not as_json:
             for line in (*together, *_how_coarse([books[name] for name in rows], files)):
@@ -374,10 +378,10 @@ def verify(
             say(f"ASK BEFORE YOU SIGN: {asked}", err=as_json)
         for asked, names in _questions(files).items():
             say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
-        open_ = perhaps or all_given.not_compared or any(one.asked or one.undecided for one in files.values())
+        open_ = perhaps or left or any(one.asked or one.undecided for one in files.values())
         wrong = any(found.values()) or any(one.wrong for one in files.values())
         code = LedgerCorrupt.exit_code if wrong else NOT_DECIDED if open_ else 0
-        if given or by_hand or all_given.not_compared or perhaps:
+        if given or by_hand or left or perhaps:
             say(f"exit code {code}: {_ENDS[code]}", err=as_json)
         if code:
             raise typer.Exit(code)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,7 @@ import typer
 
 from prepriv._arguments import integer
 from prepriv._progress import waiting
-from prepriv._text import csv_cell
+from prepriv._version import own_version
 from prepriv.commands.common import Came, Note, head_to_keep, noted, private_run, says_what_stays
 from prepriv.commands.data import (
     DATA,
@@ -29,11 +27,12 @@ from prepriv.commands.outputs import paid_output, reserved_file, writable_file, 
 from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
 from prepriv.description.sketch_page import json_text, to_html
+from prepriv.description.sketch_tables import COUNTS, MOST_DRAWN, PAGE, ROWS, count_lines, row_lines
+from prepriv.description.sketch_tables import DATA as DATA_FILE
 from prepriv.guarantees.printed import percent
 from prepriv.runs.charge import of_page, released
 
-OUTPUTS = ("sketch.json", "sketch.html", "tables.csv", "rows-with-these-marginals-only.csv")
-_MOST_DRAWN = 10**6
+OUTPUTS = (DATA_FILE, PAGE, COUNTS, ROWS)
 
 
 def sketch(
@@ -64,7 +63,7 @@ def sketch(
     The rows keep each column's counts with the label and nothing else: columns are independent within a class, unless --pairs is given. A sketch that would
     hold too little signal is refused before the charge. Records are read after the charge.
     """
-    draw, seed = integer("--draw", draw, at_most=_MOST_DRAWN), integer("--seed", seed, at_least=0)
+    draw, seed = integer("--draw", draw, at_most=MOST_DRAWN), integer("--seed", seed, at_least=0)
     domain, n, stream = declared_table(schema, data, query, number)
     priced = plan_sketch(domain, epsilon=epsilon, delta=delta, n=n, pairs=pairs)
     _show_price(priced)
@@ -89,12 +88,13 @@ def sketch(
                 ledger=account,
                 reached=came,
             )
+        found = replace(found, drawn={"rows": draw, "seed": seed, "version": own_version()})
         came.writing = True
         with paid_output(paths[0], lambda: json_text(found)):  # before anything is printed
             write_text(paths[0], json_text(found))
             write_text(paths[1], to_html(found))
-            write_text(paths[2], _tables_text(found))
-            write_text(paths[3], _rows_text(found, draw, seed))
+            write_text(paths[2], "".join(count_lines(found.sketch)))
+            write_text(paths[3], "".join(row_lines(found.sketch, draw, seed)))
             released(account, found.receipt, json_text(found).encode(), of_page(to_html(found)))
         _show(found)
         console.print(f"wrote {', '.join(str(path) for path in paths)}", soft_wrap=True)
@@ -139,26 +139,3 @@ def _show(found: SketchedTable) -> None:
     print_spent(found.guarantee_, found.priced.look)
     for line in (f"{found.what}; {found.check}", *found.notes):
         console.print(line, soft_wrap=True)
-
-
-def _tables_text(found: SketchedTable) -> str:
-    lines = [
-        (csv_cell(column), csv_cell(cell), csv_cell(label), e.value, e.low, e.high)
-        for column in found.sketch.plan.columns
-        for (cell, label), e in found.table(column).items()
-    ]
-    return _csv(["column", "cell", "class", "noisy count", "95 % from", "95 % to"], lines)
-
-
-def _rows_text(found: SketchedTable, draw: int, seed: int) -> str:
-    columns = found.raw(draw, seed)
-    cells = [["" if v is None or v != v else csv_cell(v) for v in column] for column in columns.values()]
-    return _csv([csv_cell(name) for name in columns], list(zip(*cells)))
-
-
-def _csv(header: list[str], lines: Sequence[Sequence[object]]) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
-    return text.getvalue()

@@ -19,8 +19,9 @@ from prepriv._rounding import DOWN
 from prepriv._text import printable
 from prepriv.columns import Numeric
 from prepriv.description.cells_in_words import read_of_units
-from prepriv.description.estimates import SURE, Estimate
+from prepriv.description.estimates import Estimate
 from prepriv.description.look import Look, paid_by, price
+from prepriv.description.sketch_tables import counts_of, drawn_of
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts, with_drafts
 from prepriv.guarantees.gaussian import gdp_mu
@@ -33,7 +34,7 @@ from prepriv.runs.admit import admit
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.signal import Signal, check_of, signal_of
 from prepriv.sketches.sketch_plan import Needs, SketchPlan
-from prepriv.sketches.tablesketch import TableSketch, raw_columns
+from prepriv.sketches.tablesketch import TableSketch
 from prepriv.tables.encoding import as_frame, rows_of
 from prepriv.tables.readers import lacks
 from prepriv.tables.stream import as_stream
@@ -64,6 +65,8 @@ class SketchedTable:
         The noisy numbers.
     receipt : mapping, optional
         The receipt of the charge in a ledger. None: no ledger was charged.
+    drawn : mapping, optional
+        How the rows of the file beside it were drawn: their number (`rows`), the `seed`, and the `version` of prepriv. None: there is no such file.
 
     Notes
     -----
@@ -86,6 +89,7 @@ class SketchedTable:
     priced: PricedSketch
     sketch: TableSketch
     receipt: Mapping[str, Any] | None = None
+    drawn: Mapping[str, Any] | None = None
 
     @property
     def guarantee_(self) -> Guarantee:
@@ -144,17 +148,7 @@ class SketchedTable:
         ValueError
             For a column that the sketch does not have.
         """
-        plan = self.sketch.plan
-        if column not in plan.columns:
-            raise ValueError(f"the sketch has no table of {column!r}; it has {', '.join(plan.columns)}")
-        counts = self.sketch.counts[list(plan.columns).index(column)]
-        classes = [*map(str, plan.domain.classes)] if plan.classes > 1 else ["all"]
-        half = SURE * plan.noise("tables")
-        return {
-            (name, label): Estimate.around(float(counts[i, y]), half).within(0, float("inf"))
-            for i, name in enumerate(self.sketch.names(column))
-            for y, label in enumerate(classes)
-        }
+        return counts_of(self.sketch, column)
 
     def to_frame(self, rows: int, seed: int = 0) -> Any:
         """Draw rows as a raw table: marginals with the label, nothing else.
@@ -197,15 +191,7 @@ class SketchedTable:
         -------
         dict of str to array
         """
-        plan = self.sketch.plan
-        drawn, labels = self.sketch.draw(rows, seed)
-        columns: dict[str, Any] = raw_columns(drawn, plan.domain)
-        if plan.domain.target is not None and len(drawn) > len(columns):
-            target = plan.domain.target
-            columns[plan.target_name] = target.numbers(drawn[-1])
-        elif plan.classes > 1:
-            columns[plan.target_name] = plan.domain.labels[labels]
-        return columns
+        return drawn_of(self.sketch, rows, seed)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the claim, what the sketch is, and the noisy numbers.
@@ -223,6 +209,7 @@ class SketchedTable:
             "check": self.check,
             **({"notes": self.notes} if self.notes else {}),
             "sketch": self.sketch.to_json(),
+            **({} if self.drawn is None else {"drawn": dict(self.drawn)}),
         }
         return found | paid_by(look, self.sketch.plan.domain, self.receipt)
 

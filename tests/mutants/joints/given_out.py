@@ -11,6 +11,8 @@ SCORES = "tests/commands/test_saved_scores.py"
 ELSEWHERE = "tests/commands/test_drafts_charged_elsewhere.py"
 OTHER_LEDGER = "an officer's: answers whose draft was charged to a ledger that was not given were ok"
 WORDS = "the words of an edited score were printed as a finding, with exit code 0"
+SKETCHES = "tests/commands/test_saved_sketches.py"
+SKETCHED = "an officer's: an edited count beside a sketch, and an appended row, were not found"
 CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -253,6 +255,30 @@ MUTANTS: tuple[Mutant, ...] = (
         "        found.not_compared[name] = _why_not(file)\n",
         "        pass\n",
         (FILES, "-k", "not_compared_is_named"),
+    ),
+    Mutant(
+        "a row more than its sketch gives is not found",
+        SKETCHED,
+        "commands/saved_sketches.py",
+        "        if given.read(1):\n",
+        "        if False:\n",
+        (SKETCHES, "-k", "finding and appended"),
+    ),
+    Mutant(
+        "the tables of a sketch follow from a file that nobody released",
+        SKETCHED,
+        "commands/saved_sketches.py",
+        " or judged[given].wrong or judged[given].undecided:",
+        ":",
+        (SKETCHES, "-k", "nothing_is_decided"),
+    ),
+    Mutant(
+        "a number that was edited is called a rounding",
+        SKETCHED,
+        "commands/saved_sketches.py",
+        " and same(one, two)\n",
+        "\n",
+        (SKETCHES, "-k", "finding and count"),
     ),
     Mutant(
         "a file without a receipt is passed over",
