@@ -15,7 +15,14 @@ from prepriv.cli import run
 from prepriv.commands.receipts import OTHER_ENDS
 from prepriv.commands.saved_sketches import first_apart
 from prepriv.description.sketch_page import json_text
-from prepriv.description.sketch_tables import COUNTS, DATA, PAGE, ROWS, count_lines, row_lines
+from prepriv.description.sketch_tables import (
+    COUNTS_FILE,
+    DATA_FILE,
+    PAGE_FILE,
+    ROWS_FILE,
+    count_lines,
+    row_lines,
+)
 from prepriv.ledger import Ledger
 from prepriv.ledger.currency import amount_in_words
 from prepriv.runs.charge import released
@@ -30,7 +37,7 @@ columns:
   prediction: {type: numeric, low: -1, high: 1}
 """
 SKETCH = ["sketch", "p.csv", "--schema", "S.yaml", "--ledger", "L.db", "--epsilon", "2", "--delta", "1e-6"]
-TABLES = (ROWS, COUNTS)
+TABLES = (ROWS_FILE, COUNTS_FILE)
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +76,9 @@ def test_a_package_with_a_sketch_ends_with_nothing_left_to_ask(folder, capsys):
     out = verified(capsys, 0, "a", "b")
     for one, charge in (("a", 1), ("b", 3)):
         for name in TABLES:
-            assert f"{one}/{name}: ok, charge {charge}; every line is what {one}/{DATA} gives" in out
+            assert f"{one}/{name}: ok, charge {charge}; every line is what {one}/{DATA_FILE} gives" in out
     assert "NOT DECIDED" not in "".join(out)
-    assert json.loads(Path("a", DATA).read_text())["drawn"] == {
+    assert json.loads(Path("a", DATA_FILE).read_text())["drawn"] == {
         "rows": 70,
         "seed": 3,
         "version": prepriv._version.own_version(),
@@ -86,13 +93,13 @@ def edited_count(text: str) -> str:
 
 
 EDITS = {
-    "an edited count": (COUNTS, edited_count, "line 2 is another one"),
-    "a count left out": (COUNTS, lambda text: text[: text[:-1].rindex("\n") + 1], "it ends before line "),
-    "another header": (COUNTS, lambda text: text.replace("noisy count", "count"), "line 1 is another one"),
-    "an appended row": (ROWS, lambda text: f"{text}1.0,u,0.5,SECRET\n", "it goes on after line 71, the last one"),
-    "another class": (ROWS, lambda text: text[:-1].rpartition(",")[0] + ",SECRET\n", "line 71 is another one"),
-    "nothing": (ROWS, lambda text: "", "it ends before line 1"),
-    "bytes": (ROWS, lambda text: text.replace("job", "j\udcffb"), "line 1 is another one"),
+    "an edited count": (COUNTS_FILE, edited_count, "line 2 is another one"),
+    "a count left out": (COUNTS_FILE, lambda text: text[: text[:-1].rindex("\n") + 1], "it ends before line "),
+    "another header": (COUNTS_FILE, lambda text: text.replace("noisy count", "count"), "line 1 is another one"),
+    "an appended row": (ROWS_FILE, lambda text: f"{text}1.0,u,0.5,SECRET\n", "it goes on after line 71, the last one"),
+    "another class": (ROWS_FILE, lambda text: text[:-1].rpartition(",")[0] + ",SECRET\n", "line 71 is another one"),
+    "nothing": (ROWS_FILE, lambda text: "", "it ends before line 1"),
+    "bytes": (ROWS_FILE, lambda text: text.replace("job", "j\udcffb"), "line 1 is another one"),
 }  # fmt: skip
 
 
@@ -104,7 +111,7 @@ def test_a_table_that_its_sketch_does_not_give_is_a_finding(folder, capsys, edit
     file.write_bytes(change(file.read_text(encoding="utf-8")).encode("utf-8", "surrogateescape"))
     out = verified(capsys, 5, "a", "b")
     wrong = [line for line in out if "WRONG" in line]
-    assert [line.startswith(f"a/{name}: WRONG: it is not what a/{DATA} gives: {said}") for line in wrong] == [True]  # fmt: skip
+    assert [line.startswith(f"a/{name}: WRONG: it is not what a/{DATA_FILE} gives: {said}") for line in wrong] == [True]  # fmt: skip
     assert "SECRET" not in "".join(out)  # whatever stands there may be private
 
 
@@ -113,8 +120,8 @@ def test_the_tables_of_another_sketch_are_a_finding(folder, capsys):
         shutil.copy(Path("b", name), Path("a", name))
     out = verified(capsys, 5, "a", "b")
     for name in TABLES:
-        assert any(line.startswith(f"a/{name}: WRONG: it is not what a/{DATA} gives") for line in out)
-        assert f"b/{name}: ok, charge 3; every line is what b/{DATA} gives" in out
+        assert any(line.startswith(f"a/{name}: WRONG: it is not what a/{DATA_FILE} gives") for line in out)
+        assert f"b/{name}: ok, charge 3; every line is what b/{DATA_FILE} gives" in out
 
 
 def test_other_line_endings_are_called_so(folder, capsys):
@@ -127,30 +134,30 @@ def test_other_line_endings_are_called_so(folder, capsys):
 
 @pytest.mark.parametrize("why", ["left out", "not named", "edited", "not charged here"])
 def test_without_a_sketch_that_was_released_nothing_is_decided(folder, capsys, why):
-    given, data = ["a", "b"], Path("a", DATA)
-    left = f"it follows from a/{DATA}, which was not given, or not found to be what was released"
+    given, data = ["a", "b"], Path("a", DATA_FILE)
+    left = f"it follows from a/{DATA_FILE}, which was not given, or not found to be what was released"
     if why == "left out":
         data.unlink()
         left = "this kind of file holds no receipt"
     elif why == "not named":
-        given = [f"a/{name}" for name in (*TABLES, PAGE)] + ["b"]
+        given = [f"a/{name}" for name in (*TABLES, PAGE_FILE)] + ["b"]
     elif why == "edited":  # a count of the JSON, and the table that follows from it
         told = json.loads(data.read_text())
         told["sketch"]["counts"][0][0][0] += 1
         data.write_text(json.dumps(told, indent=1) + "\n")
-        Path("a", COUNTS).write_text("".join(count_lines(TableSketch.from_json(told["sketch"]))))
+        Path("a", COUNTS_FILE).write_text("".join(count_lines(TableSketch.from_json(told["sketch"]))))
     else:
         told = json.loads(data.read_text())
         data.write_text(json.dumps({key: v for key, v in told.items() if key != "ledger"}))
     out = verified(capsys, 5 if why == "edited" else 8, *given)
-    assert any(line.startswith(f"a/{COUNTS}: NOT DECIDED, not compared: {left}") for line in out)
-    of_rows = next(line for line in out if line.startswith(f"a/{ROWS}: "))
-    assert of_rows.startswith(f"a/{ROWS}: NOT DECIDED, not compared: ") and "ok" not in of_rows
+    assert any(line.startswith(f"a/{COUNTS_FILE}: NOT DECIDED, not compared: {left}") for line in out)
+    of_rows = next(line for line in out if line.startswith(f"a/{ROWS_FILE}: "))
+    assert of_rows.startswith(f"a/{ROWS_FILE}: NOT DECIDED, not compared: ") and "ok" not in of_rows
 
 
 def booked_again(folder: Path, **other: object) -> None:
     """a/sketch.json with other lines, and a ledger that holds the hash of that."""
-    told = json.loads(Path("a", DATA).read_text())
+    told = json.loads(Path("a", DATA_FILE).read_text())
     told.pop("drawn")
     told |= other
     shutil.rmtree("b")
@@ -167,8 +174,8 @@ def booked_again(folder: Path, **other: object) -> None:
     of_row = {"plan_uid": "again", "sequence": row.sequence, "head": row.head}
     told["ledger"] |= of_row | {"total": amount_in_words("basic", Ledger.open("L.db").entries()[-1].spent)}
     text = json.dumps(told, indent=1) + "\n"
-    Path("a", DATA).write_text(text)
-    Path("a", PAGE).unlink()
+    Path("a", DATA_FILE).write_text(text)
+    Path("a", PAGE_FILE).unlink()
     released("L.db", told["ledger"], text.encode())
 
 
@@ -183,25 +190,28 @@ def booked_again(folder: Path, **other: object) -> None:
 def test_rows_of_a_seed_that_nobody_knows_are_not_decided(folder, capsys, drawn, said):
     booked_again(folder, **drawn)
     out = verified(capsys, 8, "a")
-    assert any(line.startswith(f"a/{ROWS}: NOT DECIDED, not compared: a/{DATA} {said}") for line in out)
-    assert f"a/{COUNTS}: ok, charge 1; every line is what a/{DATA} gives" in out
+    assert any(
+        line.startswith(f"a/{ROWS_FILE}: NOT DECIDED, not compared: a/{DATA_FILE} {said}") for line in out
+    )
+    assert f"a/{COUNTS_FILE}: ok, charge 1; every line is what a/{DATA_FILE} gives" in out
 
 
 def test_another_version_can_have_written_it_otherwise(folder, capsys):
     booked_again(folder, drawn={"rows": 70, "seed": 3, "version": "0.0.0"})
-    assert any(line.startswith(f"a/{ROWS}: ok, ") for line in verified(capsys, 0, "a"))
-    with Path("a", ROWS).open("a") as file:
+    assert any(line.startswith(f"a/{ROWS_FILE}: ok, ") for line in verified(capsys, 0, "a"))
+    with Path("a", ROWS_FILE).open("a") as file:
         file.write("\n")
     out = verified(capsys, 8, "a")
     assert any(
-        line.startswith(f"a/{ROWS}: NOT DECIDED, ") and "Another version wrote it" in line for line in out
+        line.startswith(f"a/{ROWS_FILE}: NOT DECIDED, ") and "Another version wrote it" in line
+        for line in out
     )
 
 
 def test_a_sketch_of_no_known_kind_gives_nothing(folder, capsys):
     booked_again(folder, sketch={"counts": []}, drawn={"rows": 70, "seed": 3})
     out = verified(capsys, 8, "a")
-    assert f"a/{COUNTS}: NOT DECIDED, not compared: this kind of file holds no receipt" in out
+    assert f"a/{COUNTS_FILE}: NOT DECIDED, not compared: this kind of file holds no receipt" in out
 
 
 def test_a_long_file_is_read_up_to_its_first_difference(tmp_path, monkeypatch):

@@ -11,7 +11,14 @@ from prepriv._version import own_version
 from prepriv.commands.exits import reason
 from prepriv.commands.judged import Judged
 from prepriv.commands.receipts import OTHER_ENDS, data_in
-from prepriv.description.sketch_tables import COUNTS, DATA, MOST_DRAWN, ROWS, count_lines, row_lines
+from prepriv.description.sketch_tables import (
+    COUNTS_FILE,
+    DATA_FILE,
+    MOST_IN_FILE,
+    ROWS_FILE,
+    count_lines,
+    row_lines,
+)
 from prepriv.plans.stored import same
 from prepriv.sketches.tablesketch import TableSketch
 
@@ -34,8 +41,8 @@ def with_sketches(
     places = {os.path.abspath(name): name for name in judged}
     for name, why in left.items():
         file = Path(name)
-        data = file.with_name(DATA)
-        if file.name not in (COUNTS, ROWS) or not file.is_file() or not data.is_file():
+        data = file.with_name(DATA_FILE)
+        if file.name not in (COUNTS_FILE, ROWS_FILE) or not file.is_file() or not data.is_file():
             others[name] = why
             continue
         given = places.get(os.path.abspath(data))
@@ -59,11 +66,11 @@ def _compared(file: Path, data: Path) -> Judged | str:
     except ValueError:
         return ""
     lines = count_lines(sketch)
-    if file.name == ROWS:
+    if file.name == ROWS_FILE:
         rows, seed = drawn.get("rows"), drawn.get("seed")
         if type(rows) is not int or type(seed) is not int or rows < 1 or seed < 0:
             return _UNKNOWN_DRAW.format(data=data)
-        if rows > MOST_DRAWN or rows * (sketch.plan.d + 1) > _MOST_CELLS:
+        if rows > MOST_IN_FILE or rows * (sketch.plan.d + 1) > _MOST_CELLS:
             return _TOO_MANY.format(data=data)
         lines = row_lines(sketch, rows, seed)
     try:

@@ -27,12 +27,19 @@ from prepriv.commands.outputs import paid_output, reserved_file, writable_file, 
 from prepriv.commands.printing import AsJson, console, print_spent, print_table
 from prepriv.description.sketch import PricedSketch, SketchedTable, plan_sketch, sketch_in_private
 from prepriv.description.sketch_page import json_text, to_html
-from prepriv.description.sketch_tables import COUNTS, MOST_DRAWN, PAGE, ROWS, count_lines, row_lines
-from prepriv.description.sketch_tables import DATA as DATA_FILE
+from prepriv.description.sketch_tables import (
+    COUNTS_FILE,
+    DATA_FILE,
+    MOST_IN_FILE,
+    PAGE_FILE,
+    ROWS_FILE,
+    count_lines,
+    row_lines,
+)
 from prepriv.guarantees.printed import percent
 from prepriv.runs.charge import of_page, released
 
-OUTPUTS = (DATA_FILE, PAGE, COUNTS, ROWS)
+OUTPUTS = (DATA_FILE, PAGE_FILE, COUNTS_FILE, ROWS_FILE)
 
 
 def sketch(
@@ -63,7 +70,7 @@ def sketch(
     The rows keep each column's counts with the label and nothing else: columns are independent within a class, unless --pairs is given. A sketch that would
     hold too little signal is refused before the charge. Records are read after the charge.
     """
-    draw, seed = integer("--draw", draw, at_most=MOST_DRAWN), integer("--seed", seed, at_least=0)
+    draw, seed = integer("--draw", draw, at_most=MOST_IN_FILE), integer("--seed", seed, at_least=0)
     domain, n, stream = declared_table(schema, data, query, number)
     priced = plan_sketch(domain, epsilon=epsilon, delta=delta, n=n, pairs=pairs)
     _show_price(priced)

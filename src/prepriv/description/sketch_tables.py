@@ -12,9 +12,14 @@ from prepriv._text import csv_cell
 from prepriv.description.estimates import SURE, Estimate
 from prepriv.sketches.tablesketch import TableSketch, raw_columns
 
-DATA, PAGE, COUNTS, ROWS = "sketch.json", "sketch.html", "tables.csv", "rows-with-these-marginals-only.csv"
+DATA_FILE, PAGE_FILE, COUNTS_FILE, ROWS_FILE = (
+    "sketch.json",
+    "sketch.html",
+    "tables.csv",
+    "rows-with-these-marginals-only.csv",
+)
 """The files of a sketch. The last two follow from the first."""
-MOST_DRAWN = 10**6
+MOST_IN_FILE = 10**6
 """Rows in a file."""
 _AT_ONCE = 4096  # rows that are held as Python's numbers
 
