@@ -442,9 +442,9 @@ _OLDER = (
         "the coarse range is that of the data",
         "bounds read off the data, noise or not (diffprivlib, with a warning)",
         "description/draft.py",
-        "        low, high, narrow = bounds_between(second, coarse, values[~np.isnan(values)], read, what, session)\n",
+        "        low, high, narrow = bounds_between(second, coarse, values, read, what, session, bool(perhaps))\n",
         "        coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
-        "        low, high, narrow = bounds_between(second, coarse, values[~np.isnan(values)], read, what, session)\n",
+        "        low, high, narrow = bounds_between(second, coarse, values, read, what, session, bool(perhaps))\n",
         ("tests/description/test_private_schema.py", "-k", "replay"),
     ),
     # ------------------------------------------------------------------------------------------- noise

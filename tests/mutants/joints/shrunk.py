@@ -67,8 +67,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "weights of categories that no record has are listed as effects",
         "a newcomer found 31 of 54 listed weights to be of cells without records",
         "release/coefficients.py",
-        "* (0.0 if away else 1.0)",
-        "* 1.0",
+        "compared = [one for one in every if not (one.unreached or one.perhaps_empty)]",
+        "compared = [one for one in every if not one.unreached]",
         ("tests/release/test_coefficients.py", "-k", "no_record_has or printed_and_numbers"),
     ),
     Mutant(
