@@ -24,6 +24,7 @@ from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.mechanisms.session import Session
+from prepriv.release.summary import promised
 from prepriv.runs.admit import admit
 from prepriv.tables.encoding import Table, encode, with_source
 from prepriv.tables.stream import as_stream
@@ -106,6 +107,7 @@ class Answers(Mapping[str, Answer]):
         look = self.plan.look
         out = {
             "guarantee": self.guarantee_.to_json(look.delta),
+            "promise": promised(self.guarantee_, self.plan.domain, self.receipt, "these answers"),
             "plan_hash": look.hash,
             "releases": [
                 {"release": what, "share": share, "noise_multiplier": noise}

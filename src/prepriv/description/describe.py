@@ -61,6 +61,7 @@ from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_domain
+from prepriv.release.summary import promised
 from prepriv.runs.admit import admit
 from prepriv.tables.encoding import Table, encode, encode_labels, with_source
 from prepriv.tables.units import by_unit
@@ -157,6 +158,11 @@ class Description:
     def differences(self) -> tuple[GroupDifference, ...]:
         """The differences between groups, for each number that both groups have."""
         return group_differences(self.groups)
+
+    @property
+    def promised(self) -> list[str]:
+        """What its claim promises, what adds to it, and where columns and bounds come from: sentences."""
+        return promised(self.guarantee_, self.plan.domain, self.receipt, "this description")
 
     @property
     def gaps_filled(self) -> list[str]:

@@ -35,6 +35,7 @@ def to_json(d: Description) -> dict[str, Any]:
     look, bounds = d.plan.look, cut_columns(d.plan.domain.columns)
     out: dict[str, Any] = {
         "guarantee": d.guarantee_.to_json(look.delta),
+        "promise": d.promised,
         "plan_hash": look.hash,
         "notes": d.plan.notes + d.gaps_filled,
         **unit_of_rows(d.plan.domain),

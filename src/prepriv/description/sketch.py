@@ -30,6 +30,7 @@ from prepriv.guarantees.in_words import short
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import PrivateTable
+from prepriv.release.summary import promised
 from prepriv.runs.admit import admit
 from prepriv.sketches.release import release_sketch
 from prepriv.sketches.signal import Signal, check_of, signal_of
@@ -193,6 +194,11 @@ class SketchedTable:
         """
         return drawn_of(self.sketch, rows, seed)
 
+    @property
+    def promised(self) -> list[str]:
+        """What its claim promises, what adds to it, and where columns and bounds come from: sentences."""
+        return promised(self.guarantee_, self.sketch.plan.domain, self.receipt, "this sketch")
+
     def to_json(self) -> dict[str, Any]:
         """Plain data: the claim, what the sketch is, and the noisy numbers.
 
@@ -205,6 +211,7 @@ class SketchedTable:
         found = {
             "what": self.what,
             "guarantee": self.guarantee_.to_json(look.delta),
+            "promise": self.promised,
             "plan_hash": look.hash,
             "check": self.check,
             **({"notes": self.notes} if self.notes else {}),

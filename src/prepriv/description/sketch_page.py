@@ -40,6 +40,7 @@ def to_html(found: SketchedTable) -> str:
         f"<p>{epsilon_at(claim.epsilon(look.delta), look.delta)}, {escape(look.guarantee.neighbours)}, "
         f"n = {look.n:,}, for everything on this page together.</p>",
         *(f"<p>{_text(note)}</p>" for note in claim.notes),
+        f"<p>{_text(' '.join(found.promised))}</p>",
         f"<p>{escape(found.check)}</p>",
         *(f"<p><b>{_text(note)}</b></p>" for note in found.notes),
         '<p class="lead">Bars are noisy counts. The line on a bar is its 95 % interval, made from the noise alone.</p>',

@@ -134,7 +134,7 @@ def _claim(report: Report) -> str:
         receipt=report.receipt,
         tested=set_aside(report),
         left_then=rounded_amounts(left_of(report.receipt), left=True),
-        whole=cap_in_words(report),
+        whole=cap_in_words(report.receipt),
         delta_words=delta_in_words(
             report.plan.delta, report.plan.n, "record" if report.plan.domain.unit is None else "unit"
         ),

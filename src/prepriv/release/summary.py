@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -215,7 +215,7 @@ def _promised(report: Report, several: tuple[RowsOfOne, ...]) -> tuple[str, ...]
     from prepriv.guarantees.several_rows import rows_in_words
 
     rests = bool(report.guarantee.conditions)
-    more = (rows_in_words(several, report.plan.delta, conditions=rests), cap_in_words(report))
+    more = (rows_in_words(several, report.plan.delta, conditions=rests), cap_in_words(report.receipt))
     return (promise(report.guarantee, seen_with(report)), *filter(None, more))
 
 
@@ -228,12 +228,20 @@ def seen_with(report: Report) -> str:
     return " and ".join([", ".join(["this model", *more[:-1]]), *more[-1:]])
 
 
-def cap_in_words(report: Report) -> str:
+def promised(guarantee: Guarantee, domain: Domain, receipt: Mapping[str, Any] | None, what: str) -> list[str]:
+    """What the page and the data of a description, of answers or of a sketch say about their claim, in sentences: the promise, what else adds to it,
+    and where columns and bounds come from. what: what was released, as "this sketch"."""
+    seen = f"{what} and the draft of its schema" if domain.drafts else what
+    more = cap_in_words(receipt, what) or "Other releases about the same people add to it."
+    return [promise(guarantee, seen), more, *_origin(domain)]
+
+
+def cap_in_words(receipt: Mapping[str, Any] | None, what: str = "this model") -> str:
     """What all uses of the data set may cost together, from the cap of the ledger: two or three sentences; "" without a ledger."""
-    cap = str((report.receipt or {}).get("cap", ""))
+    cap = str((receipt or {}).get("cap", ""))
     said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
     return said and (
-        f"All uses that its ledger grants together, not this model alone, may cost{each} what the cap of that ledger allows: {said}. "
+        f"All uses that its ledger grants together, not {what} alone, may cost{each} what the cap of that ledger allows: {said}. "
         f"{'That cap hardly limits anything: an attacker who sees all of it can be right nearly always. ' if hardly_limits(cap) else ''}"
         "Another ledger of the same people would add to it."
     )
@@ -285,7 +293,7 @@ def _origin(domain: Domain) -> Iterator[str]:
             yield f"The {'classes of the label' if classes else 'bounds of the target'} were declared, and the draft spent nothing on them."
     else:
         yield (
-            f"Columns, bounds{', classes' if domain.target is None else ''} and the number of {'records' if domain.unit is None else 'units'} were declared by {named or 'whoever ran it'}. This run did not read "
+            f"Columns, bounds{', classes' if domain.classes else ''} and the number of {'records' if domain.unit is None else 'units'} were declared by {named or 'whoever ran it'}. This run did not read "
             "them off the data. Whether someone did before, only they can say."
         )
 
