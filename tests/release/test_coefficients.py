@@ -152,7 +152,7 @@ def test_the_noise_of_weights_is_what_cells_that_no_record_has_show():
     assert len(empty) == 240 and 0.85 < np.sqrt(np.mean(beyond**2)) < 1.25
     said = str(found)
     clear, rest = said.split("may be noise, or")
-    rest, of_empty = rest.split("perhaps no record has")
+    rest, of_empty = rest.split("of categories whose released share")
     assert "c0=1" in clear and "of 8 weights that are noise alone, up to about 1 " in clear
     assert found.perhaps_empty[empty].all() and found.perhaps_empty.sum() == 240  # by their released shares
     stand_out = (np.abs(made.coef_[0, :-1]) > 2 * found.noise[:-1]) & ~found.perhaps_empty[:-1]

@@ -33,6 +33,7 @@ from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.release.noise_of_weights import CellsOfCategories, known_cells, law, part_learned
+from prepriv.release.sketched_means import sketched_means
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -325,7 +326,7 @@ _NO_EFFECT = (
 )
 
 
-_EMPTY = "of categories that perhaps no record has, by their released share ({}). Where none has, a weight says nothing, however far from 0 it is:"
+_EMPTY = "of categories whose released share is within three times its noise ({}). Perhaps no record has one, perhaps many do. Where none has, a weight says nothing, however far from 0 it is:"
 _UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise, and others take their part:"
 
 
@@ -414,14 +415,14 @@ def most_noise(model: Model) -> Floats | None:
     """Standard deviation of the noise in each weight of a feature that no record has, (d,), as the learner sees features;
     None: not known. Proof: docs/proofs/gradient_descent.md, "A feature that no record has".
 
-    Beside the noise of training: the released mean of such a feature is noise, so that it is one small number in all rows and
-    learns a part of what the intercept learns. Where slopes of a target were drawn to 0, this is what is left.
+    Beside the noise of training: the released mean of such a feature, or that of rows drawn from a sketch, is noise, so that it is one small number in
+    all rows and learns a part of what the intercept learns. Where slopes of a target were drawn to 0, this is what is left.
     """
     plan, weights = model.declared, model.weights
     single = weight_noise(plan)
     if single is None:
         return None
-    off, taken = _off_centre(plan, model.maps), _taken(model)
+    off, taken = _off_centre(plan, model.maps, sketched=True), _taken(model)
     leak = off * np.abs(taken).max() if len(off) == len(weights) - 1 else np.zeros(len(weights) - 1)
     return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
 
@@ -471,8 +472,9 @@ def _taken(model: Model) -> Floats:
     return np.zeros(weights.shape[1])
 
 
-def _off_centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats:
-    """How far from 0 a feature that no record has stands in all rows, (d,): the noise of the means that steps have subtracted.
+def _off_centre(plan: Plan, maps: Sequence[ReleasedMap], sketched: bool = False) -> Floats:
+    """How far from 0 a feature that no record has stands in all rows, (d,): the noise of the means that steps have subtracted. sketched: also how far
+    one may stand that is centred by rows drawn from a sketch.
 
     A feature that `Homogenize` adds has none. Its scale of the rows is left out: the constant is scaled alike.
     """
@@ -486,6 +488,8 @@ def _off_centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats:
             off = np.sqrt(np.square(off) @ np.square(released.components))
         elif isinstance(released, HomogeneousRows):
             off = np.append(off, 0.0)
+        if sketched and planned.sketch is not None and isinstance(released, CompiledMap):
+            off = sketched_means(planned.sketch, released)
         each = mean_noise(planned, plan.n, released)
         if each is not None and len(each) == len(off):
             off = np.hypot(off, each)

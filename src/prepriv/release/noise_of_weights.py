@@ -337,7 +337,8 @@ def _gains(learner: GradientDescent) -> tuple[Floats, Floats, Floats]:
 
 
 def _numbers(plan: Plan, maps: Sequence[ReleasedMap], away: float) -> tuple[Floats, Floats]:
-    """(mean, deviation) of each feature of the domain, (d,), as steps have released it; deviation 0 where none says how far it varies. away: as for `_descent`."""
+    """(mean, deviation) of each feature of the domain, (d,), as steps have released it; deviation 0 where none says beyond `THERE` that it varies.
+    away: as for `_descent`."""
     mean, factor, deviation = (
         np.zeros(plan.domain.space.d),
         np.ones(plan.domain.space.d),
@@ -350,8 +351,10 @@ def _numbers(plan: Plan, maps: Sequence[ReleasedMap], away: float) -> tuple[Floa
         if isinstance(step, StandardScaler) and isinstance(released, ScaleReleased):
             if step.way == "budget":
                 one = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0) / plan.n
-                shown = step.deviation_shown(planned.before, away * one, released)
-                deviation = np.where(shown > 0, shown / factor, deviation)
+                shown, surely = (
+                    step.deviation_shown(planned.before, times * one, released) for times in (away, THERE)
+                )
+                deviation = np.where(surely > 0, shown / factor, deviation)
             mean, factor = mean + released.affine.offset / factor, factor * released.affine.factor
             continue
         if isinstance(released, Subtract):

@@ -88,6 +88,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_coefficients.py", "-k", "that_vary"),
     ),
     Mutant(
+        "rows drawn from a sketch are taken to say where in a fine cell numbers lie",
+        "a newcomer saw a column that is 0 in all rows listed with a clear weight in 15 of 30 fits",
+        "release/sketched_means.py",
+        "np.hypot(counts, within)",
+        "counts",
+        ("tests/release/test_sketched_means.py",),
+    ),
+    Mutant(
         "a released variance that came out too large is taken to say that training learns all of an effect",
         "our own until 27 November 2026: a weight was half of that of other fits, and not named",
         "release/noise_of_weights.py",
