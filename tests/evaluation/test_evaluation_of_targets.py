@@ -24,6 +24,7 @@ from prepriv.evaluation import intervals
 from prepriv.evaluation.cells import row_entries
 from prepriv.evaluation.evaluate import evaluate, release
 from prepriv.evaluation.evaluation_plan import TARGET_MEASURES, plan_evaluation
+from prepriv.evaluation.figures import mean_place
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import leak_and_mu
 from prepriv.ledger import Ledger
@@ -233,10 +234,70 @@ def test_what_would_show_more_than_the_mean_is_what_can(epsilon):
     assert few.rows_enough is not None and not few.beats_mean
     assert few.noise_hides == (epsilon < 10) or "a larger ε alone may not be enough" in told
     if epsilon > 10:
-        assert "more test rows would tell more, and a larger ε alone may not be enough; about" in told
-        assert "--measure r2" not in told
+        assert "more test rows or `--measure r2 --measure absolute_error` (" in told
+        assert " would tell more, and a larger ε alone may not be enough; about" in told
+        assert "alone or" not in told and "`--measure r2` (" not in told
     enough = int(re.search(r"about ([\d,]+) records", told)[1].replace(",", ""))
     assert made(enough).beats_mean and not made(enough // 2).beats_mean
+
+
+def drawn_of_r2(plan, rng, deviation=1.79, r2=0.15):
+    """An evaluation of normal targets from 12 to 18, with this R² and normal errors."""
+    target, n, bound = plan.domain.target, plan.n, plan.error_bound
+    y = np.clip(15 + deviation * rng.normal(size=n), target.low, target.high)
+    off = np.minimum(np.abs(deviation * math.sqrt(1 - r2) * rng.normal(size=n)) / bound, 1)
+    counts = {}
+    for name in plan.releases:
+        mean = 12 + 6 * mean_place(plan, counts["target"]) if "target" in counts else 15.0
+        v = {
+            "absolute_error": off,
+            "squared_error": off**2,
+            "target": (y - 12) / 6,
+            "squared_error_of_mean": np.minimum(np.abs(y - mean) / bound, 1) ** 2,
+        }[name]
+        counts[name] = np.array([v.sum(), n - v.sum(), 0.0]) + plan.noise * rng.normal(size=3)
+    return PrivateEvaluation(plan, counts, True)
+
+
+def plan_of_r2(epsilon, *measures, n=1239):
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(12, 18))
+    return plan_evaluation(domain, n=n, epsilon=epsilon, measures=measures, error_bound=6)
+
+
+def test_r2_alone_says_what_would_show_more_too():
+    """ "Not shown to be better than the mean" stood without a word on what would show it, though with `squared_error` that was said."""
+    rng = np.random.default_rng(4)
+    alone = [drawn_of_r2(plan_of_r2(4.3, "r2"), rng, r2=0.3) for _ in range(20)]
+    (few, *_) = (made for made in alone if not made.quality.beats_mean and made.quality.rows_enough)
+    beside = PrivateEvaluation(plan_of_r2(4.3, "squared_error", "r2"), few.counts, True)
+    told, also = (
+        [t for t in to_do(made.quality, weighed=False, weak=False) if "in place of the mean" in t]
+        for made in (few, beside)
+    )
+    assert told == also and len(told) == 1
+    assert "a smaller error bound (`--error-bound 3." in told[0]
+    assert re.search(r"about [\d,]+ records with a declared number to test on would do", told[0])
+    assert (
+        '`--measure r2 --measure absolute_error` (`measures=["r2", "absolute_error"]` in Python)' in told[0]
+    )
+    hidden = PrivateEvaluation(plan_of_r2(0.1, "r2"), few.counts, True)  # R² refused
+    (what,) = (t for t in to_do(hidden.quality, weighed=False, weak=False) if "Compare it with" in t)
+    assert "a larger ε" in what and hidden["R2"].value is None
+
+
+def test_absolute_error_narrows_r2_where_it_is_named():
+    """At the same ε, which then has one measure more to pay for. Where noise is what makes R² uncertain, it is not named."""
+
+    def length(epsilon, *measures):
+        rng = np.random.default_rng(5)
+        return np.median([drawn_of_r2(plan_of_r2(epsilon, *measures), rng)["R2"].length for _ in range(20)])
+
+    rng = np.random.default_rng(6)
+    named = {e: drawn_of_r2(plan_of_r2(e, "r2"), rng).quality.absolute_narrows for e in (1.2, 4.3)}
+    assert named == {1.2: False, 4.3: True}
+    assert length(4.3, "absolute_error", "r2") < 0.93 * length(4.3, "r2")
+    assert length(1.2, "absolute_error", "r2") > 0.95 * length(1.2, "r2")
+    assert not drawn_of_r2(plan_of_r2(4.3, "absolute_error", "r2"), rng).quality.absolute_narrows
 
 
 def test_the_advice_names_less_noise_where_noise_hides_r2():

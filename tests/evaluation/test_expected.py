@@ -1,5 +1,6 @@
 """What is said before a measurement is charged holds for the noise that comes: the named numbers against many draws, without a training."""
 
+import math
 import re
 
 import numpy as np
@@ -176,3 +177,88 @@ def test_every_plan_has_its_words_in_little_time():
             hardly_measured(plan_evaluation(classes(k), n=3000, epsilon=0.3, measures=measures))
     for measures in (None, "r2", "squared_error", "residuals", ("absolute_error", "residuals")):
         hardly_measured(plan_evaluation(target(), n=300, epsilon=0.3, measures=measures))
+
+
+def halves(plan, name, rng, runs=20, **of):
+    """Half of the printed interval of a figure in each of some draws, in parts of 1."""
+    return [drawn(plan, rng, **of)[name].length / 2 for _ in range(runs)]
+
+
+def drawn(plan, rng, deviation=1.0):
+    """Rows with the accuracy of a coin, or of a normal target with an R² of one half and normal errors; with noise."""
+    n, bound, counts = plan.n, plan.error_bound or 1.0, {}
+    right, true = rng.random(n) < 0.5, rng.random(n) < 0.25
+    target = plan.domain.target
+    off = np.minimum(np.abs(deviation * math.sqrt(0.5) * rng.normal(size=n)) / bound, 1.0)
+    y = 0.0 if target is None else (target.low + target.high) / 2 + deviation * rng.normal(size=n)
+    for release in plan.releases:
+        if release == "confusion":
+            counts[release] = np.histogram2d(true, true == right, 2)[0]
+        elif release == "scores":
+            counts[release] = np.histogram2d(rng.integers(10, size=n), true, [np.arange(11), [0, 0.5, 1]])[0]
+        else:
+            value = {
+                "accuracy": right,
+                "absolute_error": off,
+                "squared_error": off**2,
+                "log_loss": right,
+            }.get(release)
+            if value is None:
+                width = target.high - target.low
+                place = np.clip((y - target.low) / width, 0, 1)
+                mean = mean_place(plan, counts["target"]) if release != "target" else 0.0
+                value = (
+                    place if release == "target" else np.minimum(np.abs(place - mean) * width / bound, 1) ** 2
+                )
+            counts[release] = np.array([value.sum(), n - value.sum(), 0.0])
+        counts[release] = counts[release] + plan.noise * rng.normal(size=counts[release].shape)
+    return Measured(plan, counts, plan.noise, n_is_public(plan.domain.adjacency))
+
+
+@pytest.mark.parametrize("measures", ["accuracy", "confusion", "scores", "log_loss", None])
+def test_the_interval_at_the_named_epsilon_is_as_long_as_is_said(measures):
+    """ "For ± 5 in 100 it needs about epsilon = 0.22": that was by the noise alone, and the accuracy came with ± 7."""
+    told = hardly_measured(plan_evaluation(classes(2), n=600, epsilon=0.05, measures=measures))
+    named = re.search(r"at that epsilon (.+?) will be known to about ± ([\d.]+) in 100", told)
+    assert f"For ± 5 in 100 by the noise alone ({named[1]}" in told
+    then = plan_evaluation(classes(2), n=600, epsilon=epsilon_of(told), measures=measures)
+    scale = 4 if measures == "log_loss" else 1
+    found = 100 / scale * np.median(halves(then, named[1], np.random.default_rng(3)))
+    assert found == pytest.approx(float(named[2]), rel=0.1)
+    if measures in (
+        "accuracy",
+        "log_loss",
+    ):  # no class has to be large enough: what is named is ± 5 by the noise alone
+        noise = 196 / scale * drawn(then, np.random.default_rng(3))[named[1]].noise
+        assert noise == pytest.approx(5, rel=0.1) and found > 6.5
+
+
+@pytest.mark.parametrize(("measures", "bound"), [("r2", 6), (None, 6), (("absolute_error", "r2"), 3)])
+def test_the_interval_of_r2_at_the_named_epsilon_is_as_long_as_is_said(measures, bound):
+    """ "For ± 5 in 100": R² was the only figure, that ε and more was paid for, and R² came with ± 26, as the chance of drawing rows does."""
+    asked = {"n": 1239, "measures": measures, "error_bound": bound}
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(12, 18))
+    told = hardly_measured(plan_evaluation(domain, epsilon=1.0, **asked))
+    assert ("(mean squared error, in parts of the squared error bound)" in told) == (measures == "r2")
+    then = plan_evaluation(domain, epsilon=epsilon_of(told), **asked)
+    named = re.findall(
+        r"to about ± ([\d.]+) in 100 where (?:the target's standard deviation|it) is ([\d.]+)", told
+    )
+    assert len(named) == 2 and float(named[1][1]) == 1.2
+    found = 100 * np.median(halves(then, "R2", np.random.default_rng(3), deviation=1.2))
+    assert found == pytest.approx(float(named[1][0]), rel=0.15) and found > 15
+    never = plan_evaluation(domain, epsilon=1e6, **asked)
+    without = 100 * np.median(halves(never, "R2", np.random.default_rng(3), deviation=1.2))
+    assert without > 10  # no epsilon narrows it to ± 5
+    assert ("`absolute_error` among the measures (from" in told) == (measures == "r2")
+
+
+def test_without_a_named_epsilon_the_interval_is_that_of_the_named_rows():
+    told = hardly_measured(plan_evaluation(classes(40), n=2000, epsilon=0.5, measures=None))
+    rows, half = re.search(
+        r"needs about ([\d,]+) rows.*with so many rows accuracy will be known to about ± ([\d.]+) in 100",
+        told,
+    ).groups()
+    then = plan_evaluation(classes(40), n=int(rows.replace(",", "")), epsilon=0.5, measures=None)
+    noise = then.noise * math.sqrt(1 / 2) / then.n
+    assert float(half) == pytest.approx(217 * math.hypot(noise, 0.5 / math.sqrt(then.n)), rel=0.05)

@@ -788,6 +788,8 @@ def _worse_groups(known: Known, said: dict[str, Any]) -> bool:
     "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better.",
 )
 def _not_in_place(known: Known, said: dict[str, Any]) -> bool:
+    if "absolute_error" in said.get("any", "") and ("mean absolute error", None) in known.seen:
+        return False  # it was measured: naming it promises what it has given
     return read(known.seen["R2", None]["low"]) <= 0
 
 

@@ -19,8 +19,9 @@ from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan, drowned
 from prepriv.evaluation.figures import Measured
+from prepriv.evaluation.intervals import Figure
 from prepriv.guarantees.printed import measured_alone, up
-from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, less_noise, what_is_enough
+from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, less_noise, names_epsilon, what_is_enough
 
 _SURE = 1.96
 _REFUSED = (
@@ -31,6 +32,8 @@ _REFUSED = (
 _OF_EQUAL, _OF_BOUNDS, _OF_ERROR_BOUND = 0.5, 0.1, 0.4
 # Nothing is said where figures of rarer classes alone are refused, or of targets that deviate by less than this part of the above.
 _RARER, _NARROWER = 0.05, 0.3
+_CUTS_FEW = 0.25  # of the error bound: with such a deviation half of it cuts few errors
+_SQUARED = "mean squared error"
 
 
 def hardly_measured(plan: EvaluationPlan) -> str:
@@ -47,15 +50,19 @@ def hardly_measured(plan: EvaluationPlan) -> str:
     told = []
     if wide and now.half < math.inf:
         of = "" if plan.error_bound is None and now.name != "log loss" else " of its scale"
-        told.append(f"{now.name} will be known to about ± {100 * now.half:.2g} in 100{of} by the noise alone")
+        told.append(
+            f"{now.measured} will be known to about ± {100 * now.half:.2g} in 100{of} by the noise alone"
+        )
+    factor = less_noise(_good(plan, answered=bool(refusals)))
     enough = what_is_enough(
-        less_noise(_good(plan, answered=bool(refusals))),
+        factor,
         n=plan.n,
         epsilon=plan.epsilon,
         delta=plan.delta,
         counted="rows",
-        aim=now.aim(refusals) if refusals else "",
+        aim=f" by the noise alone ({now.in_parts}){now.aim(refusals) if refusals else ''}",
         cures=["fewer measures"] * (len(plan.measures) > 1) + ["a smaller error bound"] * now.loose,
+        then=_with_drawing(plan, factor, answered=bool(refusals)),
     )
     return f"{plan.n:,} rows are few for this epsilon: {_joined([*told, *refusals])}. {enough}"
 
@@ -68,6 +75,20 @@ def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
         return then.half <= GOOD_HALF and not (answered and then.refused(then.aimed))
 
     return good
+
+
+def _with_drawing(plan: EvaluationPlan, factor: float, *, answered: bool) -> str:
+    """What the interval of the main figure, and of R², will be with so many times less noise: noise is not all that it holds. A sentence."""
+    if names_epsilon(factor, plan.epsilon, plan.delta):
+        then, where = _Expected(plan, factor), "at that epsilon"
+    else:
+        many = replace(plan, domain=plan.domain.with_n(math.ceil(plan.n * factor)))
+        then, where = _Expected(many, 1.0), "with so many rows"
+    told = [*then.known_to(then.aimed if answered else then.best)]
+    if not told:
+        return ""
+    also = "Intervals also hold the chance of which rows were drawn, which no epsilon narrows"
+    return f"{also}: {where} {_joined(told)}. {then.narrows}"
 
 
 @dataclass(frozen=True)
@@ -123,24 +144,78 @@ class _Expected:
         return float(ndtri(1 - _REFUSED / len(self._made(self.best, 0.0).figures)))
 
     @cached_property
-    def _main(self) -> tuple[str, float]:
-        made = self._made(self.best, 0.0)
-        main = next(iter(made.figures.values()))
-        if main.name in ("R2", "root mean squared error"):  # what they are made of has a scale of its own
-            main = made._pair("mean squared error", "squared_error")
-        scale = LOSS_BOUND if main.name == "log loss" else self.plan.error_bound or 1.0
-        scale = 1.0 if main.name == "mean squared error" else scale
-        return main.name, math.inf if main.noise is None else _SURE * main.noise / scale
-
-    @property
     def name(self) -> str:
         """The main figure."""
-        return self._main[0]
+        return next(iter(self._made(self.best, 0.0).figures))
 
     @property
+    def measured(self) -> str:
+        """The same, or what it is made of where that has a scale of its own."""
+        return _SQUARED if self.name in ("R2", "root mean squared error") else self.name
+
+    @property
+    def in_parts(self) -> str:
+        """That, and what ± 5 in 100 of it are parts of."""
+        name = self.measured
+        if name == "log loss":
+            return f"{name}, in parts of {LOSS_BOUND:g}, its largest value"
+        if self.plan.error_bound is None:
+            return name
+        return f"{name}, in parts of the {'squared ' * (name == _SQUARED)}error bound"
+
+    def _main(self, condition: float) -> tuple[Figure, float]:
+        """(that figure under a condition, its scale)."""
+        made, name = self._made(condition, 0.0), self.measured
+        if name == _SQUARED:
+            return made._pair(name, "squared_error"), 1.0
+        return made[name], LOSS_BOUND if name == "log loss" else self.plan.error_bound or 1.0
+
+    @cached_property
     def half(self) -> float:
         """Half of its interval by the noise alone, in parts of its scale; infinite where it is refused."""
-        return self._main[1]
+        main, scale = self._main(self.best)
+        return math.inf if main.noise is None else _SURE * main.noise / scale
+
+    def known_to(self, condition: float) -> Iterator[str]:
+        """How long the interval of the main figure will be in all, and that of R²: parts of a sentence."""
+        main, scale = self._main(condition)
+        if self.name != "R2" and main.length is not None:
+            of = "" if self.plan.error_bound is None and self.name != "log loss" else " of its scale"
+            yield f"{self.measured} will be known to about ± {_in_100(main.length / scale / 2)} in 100{of}"
+        if "r2" not in self.plan.measures:
+            return
+        of = "the target's standard deviation"
+        halves = []
+        for at in self._told:
+            if (length := self._with_half(at)["R2"].length) is not None:
+                halves.append(f"to about ± {_in_100(length / 2)} in 100 where {of} is {self._by(at)}")
+                of = "it"
+        if halves:
+            yield f"an R2 of 0.5 will be known {_listed(halves)}, and a lower one less well"
+
+    @property
+    def _told(self) -> tuple[float, float]:
+        """The deviations of a target of which it is told how long the interval of R² will be."""
+        return self.aimed, min(2 * self.aimed, self.best)
+
+    @property
+    def narrows(self) -> str:
+        """What makes the interval of R² shorter, beside the noise: a sentence, or nothing."""
+        if "r2" not in self.plan.measures:
+            return ""
+        ways = ["a smaller error bound"] * (self.aimed <= _CUTS_FEW)
+        low, high = (self._with_half(at).narrower_beside_absolute_error for at in self._told)
+        least = "" if low else f" (from a standard deviation of about {self._by(self._told[1])} on)"
+        ways += [f"`absolute_error` among the measures{least}"] * high
+        return f"{_listed(['More rows', *ways])} narrow that of R2. "
+
+    def _with_half(self, condition: float) -> Measured:
+        """The figures of an R² of one half, with errors that are normally distributed, of a target of this deviation."""
+        made, squared = self._made(condition, 0.0), condition**2 / 2
+        counts = {**made.counts, "squared_error": self._pair(squared, 0.0)}
+        if "absolute_error" in counts:
+            counts["absolute_error"] = self._pair(math.sqrt(2 / math.pi * squared), 0.0)
+        return replace(made, counts=counts)
 
     def refused(self, condition: float, margin: float | None = None) -> list[str]:
         """The figures that are refused in more than so few runs; margin 0: in most."""
@@ -199,9 +274,12 @@ class _Expected:
         cut = "" if plan.error_share >= 1 else f" (distances from the mean cut at {measured_alone(bound)})"
         return f"the target's standard deviation{cut} is {self._deviation(condition)}"
 
+    def _by(self, condition: float) -> str:
+        least = condition * (self.plan.error_bound or 0.0)
+        return measured_alone(float(up(float(f"{least:.9g}"), 2)))  # 0.1 times 6 is more than 0.6
+
     def _deviation(self, condition: float) -> str:
-        least = measured_alone(float(up(condition * (self.plan.error_bound or 0.0), 2)))
-        return f"{least} or more, {up(100 * condition * self.plan.error_share, 2)} % of the distance between its bounds"
+        return f"{self._by(condition)} or more, {up(100 * condition * self.plan.error_share, 2)} % of the distance between its bounds"
 
     def aim(self, refusals: Sequence[str]) -> str:
         """What an answer to these refusals aims at, and under which condition: the end of "for ± 5 in 100"."""
@@ -219,7 +297,7 @@ class _Expected:
     @property
     def loose(self) -> bool:
         """Whether R² is refused where half the error bound, which cuts few errors of a target as it is aimed at, would help."""
-        return "r2" in self.plan.measures and self.aimed <= 0.25 and bool(self.refused(self.aimed))
+        return "r2" in self.plan.measures and self.aimed <= _CUTS_FEW and bool(self.refused(self.aimed))
 
     @staticmethod
     def halved(refusals: Sequence[str]) -> str:
@@ -272,6 +350,10 @@ def _joined(parts: Sequence[str]) -> str:
     """Parts of a sentence."""
     *most, last = parts
     return f"{', '.join(most)}, and {last}" if most else last
+
+
+def _in_100(half: float) -> str:
+    return f"{float(f'{100 * half:.2g}'):g}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
@@ -19,6 +19,7 @@ from prepriv.evaluation.intervals import Figure
 
 ACCURACY = "accuracy, from the counts of each class"
 """Its name where it was not measured by itself."""
+_WORTH_NAMING = 0.95  # of the length of an interval: what makes it no shorter is not named
 TABLES = ("confusion", "scores", "residuals")  # of rows with a label alone
 
 
@@ -47,6 +48,32 @@ class Measured:
 
     def __getitem__(self, name: str) -> Figure:
         return self.figures[name]
+
+    @cached_property
+    def beside_absolute_error(self) -> Measured | None:
+        """About what the same budget would have given with the mean absolute error among the measures, if the errors are normally distributed;
+        None where it is among them, or no R² was measured."""
+        asked = self.plan.measures
+        if "r2" not in asked or "absolute_error" in asked:
+            return None
+        squared = self._pair("mean squared error", "squared_error")
+        if squared.value is None:
+            return None
+        rows = max(0.0, self.labelled[0])
+        hits = rows * min(1.0, math.sqrt(2 / math.pi * squared.value))
+        counts = {**self.counts, "absolute_error": np.array([hits, rows - hits, self.plan.n - rows])}
+        plan = replace(self.plan, measures=("absolute_error", *asked))
+        noise = self.noise * plan.noise / self.plan.noise
+        return Measured(plan, counts, noise, self.known, mean=self.mean)
+
+    @cached_property
+    def narrower_beside_absolute_error(self) -> bool:
+        """Whether the interval of R² would then be shorter by what is worth naming, in spite of the noise of one more measure."""
+        then, now = self.beside_absolute_error, self.figures.get("R2")
+        if then is None or now is None or now.value is None:
+            return False
+        length = then["R2"].length
+        return length is not None and length < _WORTH_NAMING * (now.length or 0.0)
 
     @cached_property
     def labelled(self) -> tuple[float, float]:
@@ -133,6 +160,11 @@ class Measured:
         if not {"absolute_error", "squared_error"} <= self.counts.keys():
             return 0.0, 0.0
         return intervals.inside_of_errors(*(self._pair(e, e) for e in ("absolute_error", "squared_error")))
+
+    @property
+    def squared_error_of_mean(self) -> Figure:
+        """The mean squared error of always predicting the released mean, in parts of the squared error bound. Raises KeyError if R² was not measured."""
+        return self._pair("mean squared error of the mean", ERROR_OF_MEAN)
 
     def _accuracy(self) -> list[Figure]:
         return [self._pair("accuracy", "accuracy")]

@@ -54,6 +54,11 @@ class Figure:
         return f"{value} [{low}, {high}]"
 
     @property
+    def length(self) -> float | None:
+        """Of its interval; None where it is refused."""
+        return None if self.low is None or self.high is None else self.high - self.low
+
+    @property
     def cells(self) -> tuple[str, str, str, str, str]:
         """(name, value, 95 % interval, noise, sampling) as texts."""
         if self.value is None:

@@ -77,6 +77,8 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             r2_ends=compared,
             beats_mean=shown,
             rows_enough=None if r2 is None or shown else intervals.rows_that_show(r2, rows.labelled[0]),
+            error_beside=_error_of_mean(rows),
+            absolute_narrows=rows.narrower_beside_absolute_error,
             noise_hides=r2 is None or r2.value is None or intervals.noise_hides(r2),
             by=plan.by,
             error_bound=bound,
@@ -131,6 +133,14 @@ def _mean_target(made: PrivateEvaluation) -> tuple[float, float, float] | None:
         target.low + (target.high - target.low) * x for x in (found.value, found.low, found.high)
     )
     return at, low, high
+
+
+def _error_of_mean(rows: Measured) -> float | None:
+    """The root mean squared error of always predicting the mean, as it was released for R²; None where R² was refused."""
+    r2 = rows.figures.get("R2")
+    if r2 is None or r2.value is None:
+        return None
+    return math.sqrt(rows.squared_error_of_mean.value or 0.0) * (rows.plan.error_bound or 0.0)
 
 
 def _apart(rows: Measured) -> str | None:

@@ -35,12 +35,24 @@ def what_is_enough(
     counted: str,
     aim: str = "",
     cures: Sequence[str] = (),
+    then: str = "",
 ) -> str:
     """Two sentences: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF, and that nothing is charged yet.
+    then: what has to be said between them.
 
     Numbers are rounded up. An ε above 10 is not named."""
-    larger = float(up(gdp_epsilon(budget(epsilon, delta) * factor, delta), 2))
+    larger = _larger(factor, epsilon, delta)
     ways = [f"about epsilon = {larger:.2g}"] * (larger <= _WEAK)
     ways += [f"about {float(up(n * factor, 2)):,.0f} {counted}", *cures]
     none = "" if larger <= _WEAK else f", because no epsilon up to {_WEAK:g} is enough"
-    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}{none}. {GOES_ON}"
+    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}{none}. {then}{GOES_ON}"
+
+
+def names_epsilon(factor: float, epsilon: float, delta: float) -> bool:
+    """Whether `what_is_enough` names an ε."""
+    return _larger(factor, epsilon, delta) <= _WEAK
+
+
+def _larger(factor: float, epsilon: float, delta: float) -> float:
+    """The ε that leaves so many times less noise, rounded up."""
+    return float(up(gdp_epsilon(budget(epsilon, delta) * factor, delta), 2))

@@ -194,7 +194,11 @@ def to_do(
     off = "" if found is None else found.of_sums()
     if sums or off:
         yield f"{off} {sums}".strip()
-    if found is None or not found.known:
+    if found is None:
+        return
+    if not found.known:
+        if "r2" in found.measures and found.warning is None:
+            yield from _beside_the_mean(found)
         return
     worth_nothing = found.commonest is not None and not found.beats_the_commonest
     unproven = found.right is not None and not weighed and not found.beats_the_commonest
@@ -245,18 +249,8 @@ def to_do(
         )
     incomparable = found.of_number and not found.compared
     unusable = found.of_number and found.compared and not found.beats_mean
-    if unusable:
-        if found.r2_ends is not None and found.r2_ends[1] >= 0:
-            yield f"Do not use predictions in place of the mean before a measurement shows that they are better: {found.more_on_the_mean}."
-        else:
-            yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
-    if incomparable:
-        how = (
-            f"{found.more('r2')} would tell more"
-            if "r2" in found.measures
-            else f"{option_of('r2', set_aside=found.set_aside)}, {_again(found)}"
-        )
-        yield f"Compare it with always predicting the mean before anyone relies on it: {how}."
+    if found.of_number:
+        yield from _beside_the_mean(found)
     if found.often_cut:
         assert found.error_bound is not None
         yield (
@@ -317,6 +311,22 @@ def to_do(
         yield f"{_IF_NOT_TRAINED_ON if found.perhaps_trained_on else _ALL_CLEAR} Measure the groups that it will be used for."
         if found.unseen:
             yield found.unseen
+
+
+def _beside_the_mean(found: Quality) -> Iterator[str]:
+    """What to do before predictions of a number are used in place of the mean, where they are not shown to be better."""
+    if not found.compared:
+        how = (
+            f"{found.more('r2')} would tell more"
+            if "r2" in found.measures
+            else f"{option_of('r2', set_aside=found.set_aside)}, {_again(found)}"
+        )
+        yield f"Compare it with always predicting the mean before anyone relies on it: {how}."
+    elif not found.beats_mean:
+        if found.r2_ends is not None and found.r2_ends[1] >= 0:
+            yield f"Do not use predictions in place of the mean before a measurement shows that they are better: {found.more_on_the_mean}."
+        else:
+            yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
 
 
 def _too_good(found: Quality) -> bool:

@@ -149,6 +149,10 @@ class Quality:
         Whether it is shown that predictions are nearer than the mean.
     rows_enough : float, optional
         About how many rows with a number would show that, if R² is what was measured. None: not known.
+    error_beside : float, optional
+        The error of the mean, where R² was measured: what a smaller error bound is chosen by. It is printed only as `mean_error`.
+    absolute_narrows : bool
+        Whether the mean absolute error, among the measures, would narrow the interval of R², if errors are normally distributed.
     noise_hides : bool
         Whether less noise alone could show it. Not so where the chance of which rows were drawn hides it, too.
     error_bound : float, optional
@@ -210,6 +214,8 @@ class Quality:
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
     rows_enough: float | None = None
+    error_beside: float | None = None
+    absolute_narrows: bool = False
     noise_hides: bool = True
     error_bound: float | None = None
     largest_error: float | None = None
@@ -655,7 +661,7 @@ class Quality:
         if self.noise_hides:
             told = f"{self.more('r2')} would tell more"
         else:
-            told = f"{_either([self._more_rows, *self._smaller_bound])} would tell more, and a larger ε alone may not be enough"
+            told = f"{_either([self._more_rows, *self._smaller_bound, *self._beside_absolute])} would tell more, and a larger ε alone may not be enough"
         if self.rows_enough is None:
             return told
         what = "set aside" if self.set_aside else "to test on"
@@ -684,7 +690,7 @@ class Quality:
     @property
     def _smaller_bound(self) -> list[str]:
         """Half the error bound, or twice the error of the mean where that is more: `often_cut` finds no fault with it, and it cuts few errors."""
-        off, largest = self.mean_error or self.error or 0.0, self.largest_error or 0.0
+        off, largest = self.mean_error or self.error or self.error_beside or 0.0, self.largest_error or 0.0
         least = max(largest / 2, float(up(2 * off, 2)))
         if off <= 0 or least > _WORTH_IT * largest:
             return []
@@ -692,6 +698,11 @@ class Quality:
         return [
             f"a smaller error bound (`--error-bound {bound}`, `{named}={bound}` in Python; it cuts the errors above it)"
         ]
+
+    @property
+    def _beside_absolute(self) -> list[str]:
+        """The measure that narrows R² by what is known of the spread of errors."""
+        return [self._option("r2", "absolute_error")] * self.absolute_narrows
 
     def _other(self) -> str:
         """What was measured besides, if anything."""
