@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -241,11 +242,11 @@ def test_what_would_show_more_than_the_mean_is_what_can(epsilon):
     assert made(enough).beats_mean and not made(enough // 2).beats_mean
 
 
-def drawn_of_r2(plan, rng, deviation=1.79, r2=0.15):
-    """An evaluation of normal targets from 12 to 18, with this R² and normal errors."""
-    target, n, bound = plan.domain.target, plan.n, plan.error_bound
-    y = np.clip(15 + deviation * rng.normal(size=n), target.low, target.high)
-    off = np.minimum(np.abs(deviation * math.sqrt(1 - r2) * rng.normal(size=n)) / bound, 1)
+def drawn_of_r2(plan, rng, r2=0.15):
+    """An evaluation of targets from 12 to 18 that deviate by 1.79, with this R² and normal errors."""
+    n, bound = plan.n, plan.error_bound
+    y = 12 + 6 * rng.beta(0.904, 0.904, size=n)
+    off = np.minimum(np.abs(1.79 * math.sqrt(1 - r2) * rng.normal(size=n)) / bound, 1)
     counts = {}
     for name in plan.releases:
         mean = 12 + 6 * mean_place(plan, counts["target"]) if "target" in counts else 15.0
@@ -259,30 +260,47 @@ def drawn_of_r2(plan, rng, deviation=1.79, r2=0.15):
     return PrivateEvaluation(plan, counts, True)
 
 
-def plan_of_r2(epsilon, *measures, n=1239):
+def plan_of_r2(epsilon, *measures, bound=6):
     domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(12, 18))
-    return plan_evaluation(domain, n=n, epsilon=epsilon, measures=measures, error_bound=6)
+    return plan_evaluation(domain, n=1239, epsilon=epsilon, measures=measures, error_bound=bound)
+
+
+def test_half_of_the_interval_of_r2_is_as_in_docs_evaluate_md():
+    page = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (`r2`.*?) \| (\d) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M
+    )
+    assert len(rows) == 6
+    rng = np.random.default_rng(8)
+    for measures, bound, r2, *printed in rows:
+        for epsilon, half in zip((1.0, 4.3, 1e6), printed):
+            plan = plan_of_r2(epsilon, *re.findall(r"`(\w+)`", measures), bound=int(bound))
+            found = [drawn_of_r2(plan, rng, r2=float(r2))["R2"].length / 2 for _ in range(100)]
+            assert np.median(found) == pytest.approx(float(half), abs=0.015)
 
 
 def test_r2_alone_says_what_would_show_more_too():
     """ "Not shown to be better than the mean" stood without a word on what would show it, though with `squared_error` that was said."""
     rng = np.random.default_rng(4)
-    alone = [drawn_of_r2(plan_of_r2(4.3, "r2"), rng, r2=0.3) for _ in range(20)]
-    (few, *_) = (made for made in alone if not made.quality.beats_mean and made.quality.rows_enough)
-    beside = PrivateEvaluation(plan_of_r2(4.3, "squared_error", "r2"), few.counts, True)
-    told, also = (
-        [t for t in to_do(made.quality, weighed=False, weak=False) if "in place of the mean" in t]
-        for made in (few, beside)
-    )
-    assert told == also and len(told) == 1
+    alone = [drawn_of_r2(plan_of_r2(4.3, "r2"), rng, r2=0.22) for _ in range(20)]
+    hidden = [made for made in alone if not made.quality.beats_mean and made.quality.rows_enough]
+    for few in hidden:
+        beside = PrivateEvaluation(plan_of_r2(4.3, "squared_error", "r2"), few.counts, True)
+        told, also = (
+            [t for t in to_do(made.quality, weighed=False, weak=False) if "in place of the mean" in t]
+            for made in (few, beside)
+        )
+        assert told == also and len(told) == 1  # `squared_error` has no noise of its own beside `r2`
+    few = next(made for made in hidden if not made.quality.noise_hides)
+    told = [t for t in to_do(few.quality, weighed=False, weak=False) if "in place of the mean" in t]
     assert "a smaller error bound (`--error-bound 3." in told[0]
     assert re.search(r"about [\d,]+ records with a declared number to test on would do", told[0])
     assert (
         '`--measure r2 --measure absolute_error` (`measures=["r2", "absolute_error"]` in Python)' in told[0]
     )
-    hidden = PrivateEvaluation(plan_of_r2(0.1, "r2"), few.counts, True)  # R² refused
-    (what,) = (t for t in to_do(hidden.quality, weighed=False, weak=False) if "Compare it with" in t)
-    assert "a larger ε" in what and hidden["R2"].value is None
+    refused = PrivateEvaluation(plan_of_r2(0.1, "r2"), few.counts, True)
+    (what,) = (t for t in to_do(refused.quality, weighed=False, weak=False) if "Compare it with" in t)
+    assert "a larger ε" in what and refused["R2"].value is None
 
 
 def test_absolute_error_narrows_r2_where_it_is_named():

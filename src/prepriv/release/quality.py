@@ -685,7 +685,8 @@ class Quality:
         return f"Whether it serves some groups worse was not measured: `--by COLUMN` (`{self._python('by')}=` in Python) does."
 
     def _fewer_measures(self, *kept: str) -> list[str]:
-        return [f"{self._option(*kept)} alone"] if {*self.measures} > {*kept} else []
+        costs = {*self.measures} - ({"squared_error"} if "r2" in kept else set())  # R² is made of it
+        return [f"{self._option(*kept)} alone"] if costs > {*kept} else []
 
     @property
     def _smaller_bound(self) -> list[str]:
