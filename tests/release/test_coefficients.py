@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.private_pipeline import reading
 from prepriv.release import noise_of_weights as law_of
-from prepriv.release.coefficients import EACH_HAS_A_LABEL, UNLABELLED, most_noise
+from prepriv.release.coefficients import EACH_HAS_A_LABEL, UNLABELLED, as_compared, most_noise
 from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
 
@@ -961,6 +962,26 @@ def test_the_print_and_the_page_say_that_the_noise_counts_on_labels():
     assert spread > 1.5 * np.mean([one.noise[0] for one in found])  # it is true
     for text in (str(found[0]), fits[0].report_.to_html()):
         assert EACH_HAS_A_LABEL in text
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 30.0])
+def test_the_page_names_columns_whose_categories_it_leaves_out(epsilon):
+    """A finding: the picture of weights left out the column that moved predictions most, and named none."""
+    rng, n = np.random.default_rng(0), 4000
+    rows = pd.DataFrame({"size": rng.uniform(0, 10_000, n), "kind": rng.choice(["p", "q", "r"], n)})
+    y = rows["kind"].map({"p": 25, "q": 31, "r": 41}) + rng.normal(0, 5, n)
+    columns = {"size": Numeric(0, 20_000), "kind": Categorical(["p", "q", "r"])}
+    domain = Domain(columns, target=Numeric(8, 120), n=n)
+    made = prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=1e-6, steps="linear").fit(rows, y)
+    hidden = int(as_compared(made.model_)[2][1:4].sum())
+    page = made.report_.to_html().split("<figcaption>The largest weights")
+    if len(page) == 1:  # all slopes were drawn to 0: no picture
+        assert made.coefficients_.kept == 0.0
+        return
+    caption = html.unescape(page[1].split("</figcaption>")[0])
+    assert hidden == 0 if epsilon > 1 else hidden > 0
+    assert (f'{hidden} of "kind"' in caption and "than all that is shown" in caption) == (hidden > 0)
+    assert ("Other and missing cells that perhaps no record has" in caption) == (hidden == 0)
 
 
 def test_a_category_that_only_records_without_a_label_have_is_spoken_of():

@@ -76,6 +76,11 @@ _SHARED = (
 )
 _SHARES = ("share of the records", "released share")
 _PEOPLE = "Which people are in the table moves weights, too, and so does the cut of large errors in training. Neither is in the noise."
+_NOTHING_MARKED = (
+    "Training with noise stops early. No released number says here how far columns vary, so nothing is marked: any weight can be several times too small, by more than its noise, and "
+    "columns that go with it take its part."
+)
+"""What the noise of weights does not say where no law of what is learned is known."""
 IN_PART = (
     'Training with noise stops early. "learned in part": at this ε it may learn only a part of that effect, as of what few records have, or what varies little. Such a '
     "weight can be several times too small, by more than its noise, and columns that go with it take its part."
@@ -139,6 +144,9 @@ class Coefficients:
     shared: whether weights of categories are about an average record, which has each category of a column by its released share: its score was moved to
     the intercept. perhaps_empty: (d,), the categories whose share is within three times its noise: perhaps no record has them. None: not known.
 
+    perhaps_constant: (d,), after a sketch: features of numbers that are perhaps one value in nearly all records. Such a one is a second intercept, whatever its weight
+    is. None: not known.
+
     in_part: (d,), of what training with noise is known to learn less than four fifths of an effect, or not known to learn more, and of the categories that
     fewer than a tenth of the records have by their released shares: such weights can be far too small. None: not known.
 
@@ -166,6 +174,7 @@ class Coefficients:
     perhaps_empty: NDArray[np.bool_] | None = None
     unreached: tuple[str, ...] = ()
     in_part: NDArray[np.bool_] | None = None
+    perhaps_constant: NDArray[np.bool_] | None = None
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -174,7 +183,7 @@ class Coefficients:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Each weight of a column, in the order of the columns: name, class (None where one score stands for all), weight, noise and at_most
-        (None where it is not known), in_part, perhaps_empty."""
+        (None where it is not known), in_part, perhaps_empty, perhaps_constant."""
         at_most = self.noise if self.at_most is None else self.at_most
         return [
             {
@@ -185,6 +194,7 @@ class Coefficients:
                 "at_most": None if at_most is None else float(at_most[one.at]),
                 "in_part": one.in_part,
                 "perhaps_empty": one.perhaps_empty,
+                "perhaps_constant": one.perhaps_constant,
             }
             for one in self._each()
         ]
@@ -197,12 +207,22 @@ class Coefficients:
         """Those of columns, in their order."""
         named, alone = self._named(), self.weights.shape[1] == 1
         noise = [math.nan] * len(named) if self.noise is None else self.noise.tolist()
-        perhaps_empty, in_part = (
+        perhaps_empty, in_part, constant = (
             [False] * len(named) if which is None else which.tolist()
-            for which in (self.perhaps_empty, self.in_part)
+            for which in (self.perhaps_empty, self.in_part, self.perhaps_constant)
         )
         return [
-            _Weight(j, named[j], c, w, noise[j], in_part[j], perhaps_empty[j], named[j] in self.unreached)
+            _Weight(
+                j,
+                named[j],
+                c,
+                w,
+                noise[j],
+                in_part[j],
+                perhaps_empty[j],
+                constant[j],
+                named[j] in self.unreached,
+            )
             for j, row in enumerate(self.weights.tolist())
             if named[j] != CONSTANT and not named[j].startswith(ALWAYS_ZERO)
             for c, w in zip([None] if alone else self.classes, row)
@@ -210,7 +230,9 @@ class Coefficients:
 
     def in_lines(self, most: int | None = None) -> list[str]:
         """The print: at most so many weights of each list; None: all."""
-        named, every = self._named(), self._each()
+        named, each = self._named(), self._each()
+        constant = [one for one in each if one.perhaps_constant]
+        every = [one for one in each if not one.perhaps_constant]
         count = len(every)
         if self.noise is not None and not self.noise.any():
             titled = [(every, f"weights in the order of the columns ({count}), without noise:")]
@@ -231,7 +253,7 @@ class Coefficients:
             every.sort(key=lambda one: -one.beyond)
             unreached = [one for one in every if one.unreached]
             empty = [one for one in every if one.perhaps_empty and not one.unreached]
-            compared = [one for one in every if not (one.unreached or one.perhaps_empty)]
+            compared = [one for one in every if not one.apart]
             clear = [one for one in compared if one.beyond > STANDS_OUT]
             rest = compared[len(clear) :]
             titled = [
@@ -244,6 +266,8 @@ class Coefficients:
                 *([(empty, _EMPTY.format(len(empty)))] if empty else []),
                 *([(unreached, _UNREACHED.format(len(unreached)))] if unreached else []),
             ]
+        two_lists = len(titled) > 1
+        titled += [(constant, _CONSTANT.format(len(constant)))] * bool(constant)
         lines = (
             [self.unnamed] * (not self.names)
             + [self.unit] * bool(self.unit)
@@ -270,7 +294,7 @@ class Coefficients:
             shown = some[:most]
             lines += [f"  {one}" for one in shown]
             lines += [f"  ... {len(some) - len(shown)} more: {_ALL}"] * (len(some) > len(shown))
-        notes = self._notes(two_lists=len(titled) > 1)
+        notes = self._notes(two_lists=two_lists)
         return lines + ["Notes:"] * bool(notes) + [f"- {note}" for note in notes]
 
     def _notes(self, two_lists: bool) -> list[str]:
@@ -282,7 +306,8 @@ class Coefficients:
             + [IN_PART] * bool(self.in_part is not None and self.in_part.any())
             + [TELL_THE_SAME.format(", up to `.at_most`"), EACH_HAS_A_LABEL] * by_law
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
-            + [_PEOPLE] * by_law
+            + [_PEOPLE] * (by_law or two_lists)
+            + [_NOTHING_MARKED] * (two_lists and not by_law)
             + [self._of_the_noise()] * two_lists
         )
 
@@ -305,7 +330,13 @@ class _Weight:
     noise: float
     in_part: bool
     perhaps_empty: bool
+    perhaps_constant: bool
     unreached: bool
+
+    @property
+    def apart(self) -> bool:
+        """Whether it is not compared with its noise."""
+        return self.unreached or self.perhaps_empty
 
     @property
     def beyond(self) -> float:
@@ -327,6 +358,7 @@ _NO_EFFECT = (
 
 
 _EMPTY = "of categories whose released share is within three times its noise ({}). Perhaps no record has one, perhaps many do. Where none has, a weight says nothing, however far from 0 it is:"
+_CONSTANT = "numbers that are perhaps one value in nearly all records, by the sketch ({}). Such a weight takes a part of the intercept and says nothing, however far from 0 it is:"
 _UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise, and others take their part:"
 
 
@@ -461,6 +493,17 @@ def _by_law(model: Model, unit: Floats) -> tuple[Floats, Floats]:
     return found.share(model.domain, known, unit), found.of_scales(model.domain, known, unit)
 
 
+def _perhaps_constant(model: Model) -> NDArray[np.bool_] | None:
+    """Which features that a sketch has centred are perhaps the same in nearly all records, (d,), as the learner sees them; None where no sketch has centred features,
+    or steps mix them later."""
+    for planned, released in zip(model.declared.steps, model.maps):
+        if planned.sketch is not None and isinstance(released, CompiledMap):
+            found = sketched_means(planned.sketch, released)[1]
+            more = len(model.weights) - 1 - len(found)  # of `Homogenize`
+            return np.append(found, np.zeros(more, np.bool_)) if more in (0, 1) else None
+    return None
+
+
 def _taken(model: Model) -> Floats:
     """The weight that a feature which is the same small number in every row takes from the intercept, (K,), for each unit of that number."""
     plan, weights = model.declared, model.weights
@@ -489,7 +532,7 @@ def _off_centre(plan: Plan, maps: Sequence[ReleasedMap], sketched: bool = False)
         elif isinstance(released, HomogeneousRows):
             off = np.append(off, 0.0)
         if sketched and planned.sketch is not None and isinstance(released, CompiledMap):
-            off = sketched_means(planned.sketch, released)
+            off = sketched_means(planned.sketch, released)[0]
         each = mean_noise(planned, plan.n, released)
         if each is not None and len(each) == len(off):
             off = np.hypot(off, each)
@@ -663,6 +706,7 @@ def coefficients(model: Model) -> Coefficients:
             names=names,
             after=tuple(s.step.in_full for s in before),
             unnamed="" if names else _unnamed(left),
+            perhaps_constant=_perhaps_constant(model),
             learned=tuple(
                 s.step.name
                 for s, m in zip(before, model.maps)

@@ -52,6 +52,7 @@ from prepriv.release.summary import cap_in_words, charged_earlier, origin_of, se
 
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)
 _MOST_WEIGHTS, _MOST_SHAPES = 20, 12
+_MOST_HIDDEN = 5  # columns of which categories are left out
 _MOST_COLUMNS, _MOST_VALUES = 100, 50  # that are listed
 
 
@@ -96,7 +97,7 @@ def page(report: Report) -> str:
         noise_of_weights=_noise_of_weights(
             of_weights,
             0 if report.model is None else report.model.weights[:-1].size,
-            any(isinstance(column, Categorical) for column in plan.domain.columns.values()),
+            _of_categories(plan.domain, report.model),
             report.model is None or rows_are_centred(plan, report.model.maps),
         ),
         shapes=[Markup(one) for one in drawn],
@@ -345,13 +346,29 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     return pairs[:_MOST_WEIGHTS]
 
 
-_OF_CATEGORIES = (
-    f"Categories that perhaps no record has, by their released share, are not shown. {UNLABELLED} "
-)
+def _of_categories(domain: Domain, model: Model | None) -> str:
+    """What the page says about weights of categories, and of which columns it leaves some out; "" where there is none."""
+    if not any(isinstance(column, Categorical) for column in domain.columns.values()):
+        return ""
+    perhaps_empty = np.zeros(domain.space.d, np.bool_) if model is None else as_compared(model)[2]
+    hidden, start = list[str](), 0
+    for name, column in domain.columns.items():
+        at = slice(start, start := start + column.width)
+        if isinstance(column, Categorical) and (
+            count := int(perhaps_empty[at][: len(column.categories)].sum())
+        ):
+            hidden.append(f'{count:,} of "{printable(str(name))}"')
+    if not hidden:
+        return f"Other and missing cells that perhaps no record has, by their released share, are not shown. {UNLABELLED} "
+    more = f" and those of {len(hidden) - _MOST_HIDDEN:,} more columns" if len(hidden) > _MOST_HIDDEN else ""
+    return (
+        f"Categories whose released share is within three times its noise are not shown: {', '.join(hidden[:_MOST_HIDDEN])}{more}. Perhaps no record has one, perhaps "
+        f"many do, so such a column can move predictions more than all that is shown. {UNLABELLED} "
+    )
 
 
-def _noise_of_weights(noise: Floats | None, count: int, categories: bool, compared: bool) -> str:
-    """What the page says about the noise of so many weights. categories: whether some are of categories; compared: whether they compare with 0."""
+def _noise_of_weights(noise: Floats | None, count: int, categories: str, compared: bool) -> str:
+    """What the page says about the noise of so many weights. categories: what it says about theirs; compared: whether they compare with 0."""
     if noise is None:
         return "Weights are noisy, and their noise is not known here. Large ones may be noise, too."
     if not compared:
@@ -361,7 +378,7 @@ def _noise_of_weights(noise: Floats | None, count: int, categories: bool, compar
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
     return (
         "Noise of training moves a weight by "
-        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {_OF_CATEGORIES * categories}{TELL_THE_SAME.format('')} {EACH_HAS_A_LABEL} What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
+        f"{f'about ±{most}' if least == most else f'about ±{least} to ±{most}, the less the further its column is known to vary'}. {categories}{TELL_THE_SAME.format('')} {EACH_HAS_A_LABEL} What scales or a sketch learned has noise of its own, by which weights of two fits can differ by more. "
         "A line shows twice the noise in both directions. Grey weights may be noise, or effects that it hides, "
         f"and {by_chance(count)} further out."
     )

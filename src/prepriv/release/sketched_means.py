@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv.columns import Categorical, Column
@@ -13,9 +14,13 @@ from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.sketches.fine_grid import cells_of
 from prepriv.sketches.sketch_plan import SketchPlan
 
+_MOST_OF_ITS_RANGE = 0.9
+"""Of the range of a feature, within one fine cell of a number: then nearly all records have one cell of it."""
 
-def sketched_means(plan: SketchPlan, released: CompiledMap) -> Floats:
-    """About how far from 0 the mean of each feature over the records is, (features,), where that of drawn rows is 0.
+
+def sketched_means(plan: SketchPlan, released: CompiledMap) -> tuple[Floats, NDArray[np.bool_]]:
+    """(About how far from 0 the mean of each feature over the records is, where that of drawn rows is 0; whether a feature may be the same in nearly
+    all records), (features,) each.
 
     Counts have noise, so that some drawn rows have cells which no record has, and each moves a mean by as much as its feature is there. And a sketch does
     not say where in a fine cell numbers lie: a feature of a number that is one value in nearly all records has its whole range within that cell.
@@ -33,7 +38,7 @@ def sketched_means(plan: SketchPlan, released: CompiledMap) -> Floats:
         columns += varies | (jumps > 0.0)
         within = np.maximum(within, 0.5 * jumps)
     counts = noise * np.sqrt(np.where(columns > 1, from_middle, from_zero))
-    return np.asarray(np.hypot(counts, within))
+    return np.asarray(np.hypot(counts, within)), 2.0 * within >= _MOST_OF_ITS_RANGE
 
 
 def _one_at_a_time(plan: SketchPlan) -> Iterator[tuple[Floats, Floats]]:
