@@ -62,6 +62,13 @@ def epsilon_of(told):
     return float(re.search(r"about epsilon = ([\d.]+)", told)[1])
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.8])
+def test_what_is_said_before_the_charge_is_of_rows_with_a_label(epsilon):
+    """A finding: with 40 % of the labels missing accuracy was known to 4.3 points where 3.4 were named, and a group of 580 rows had 18 labels."""
+    told = hardly_measured(plan_evaluation(classes(2, "replace-one"), n=746, epsilon=epsilon))
+    assert told.count("rows with a label") == 1 and "intervals are longer" in told
+
+
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-or-remove-one"])
 def test_a_class_of_the_named_number_of_rows_has_its_figures(adjacency):
     """An analyst read that ε = 0.4 was enough, and was refused the AUC of 43 % of the rows in six runs of eight."""

@@ -100,6 +100,7 @@ def test_what_a_holdout_will_know_is_in_the_units_of_the_score(adjacency):
         domain = Domain.box(0, 1, 2, n=n, adjacency=adjacency, **told)
         plan = prepriv.make_plan(domain, [], GradientDescent(Logistic()), epsilon=1.0, delta=1e-5)
         words = score_in_words(plan, share)
+        assert "if each has a label" in words or "too few" in words
         return words, plan_evaluation(domain.with_n(round(share * n)), n=round(share * n), epsilon=1.0)
 
     words, made = said(10_000, classes=["a", "b"])

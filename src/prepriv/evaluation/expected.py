@@ -34,6 +34,7 @@ _OF_EQUAL, _OF_BOUNDS, _OF_ERROR_BOUND = 0.5, 0.1, 0.4
 _RARER, _NARROWER = 0.05, 0.3
 _CUTS_FEW = 0.25  # of the error bound: with such a deviation half of it cuts few errors
 _SQUARED = "mean squared error"
+_LABELLED = "All numbers are for rows with a label: where some have none, intervals are longer, and a class or group needs so many rows that have one. "
 
 
 def hardly_measured(plan: EvaluationPlan) -> str:
@@ -46,7 +47,7 @@ def hardly_measured(plan: EvaluationPlan) -> str:
     if not (wide or refusals):
         return ""
     if not wide and not now.refused(now.aimed):
-        return f"At this epsilon {_joined(refusals)}. {now.halved(refusals)} {GOES_ON}"
+        return f"At this epsilon {_joined(refusals)}. {now.halved(refusals)} {_LABELLED}{GOES_ON}"
     told = []
     if wide and now.half < math.inf:
         of = "" if plan.error_bound is None and now.name != "log loss" else " of its scale"
@@ -62,7 +63,7 @@ def hardly_measured(plan: EvaluationPlan) -> str:
         counted="rows",
         aim=f" by the noise alone ({now.in_parts}){now.aim(refusals) if refusals else ''}",
         cures=["fewer measures"] * (len(plan.measures) > 1) + ["a smaller error bound"] * now.loose,
-        then=_with_drawing(plan, factor, answered=bool(refusals)),
+        then=_with_drawing(plan, factor, answered=bool(refusals)) + _LABELLED,
     )
     return f"{plan.n:,} rows are few for this epsilon: {_joined([*told, *refusals])}. {enough}"
 
