@@ -31,6 +31,13 @@ _UNKNOWN_DRAW = (
 _TOO_MANY = "{data} says that so many rows were drawn that they are not drawn again"
 
 
+_LAST_DIGITS = "last digits"
+_OTHER_DIGITS = (
+    "its numbers are those that {data} gives up to their last digits, which another machine can round otherwise, and which can hold anything. "
+    "Pass on a file that is drawn again from {data}, or that holds the same characters"
+)
+
+
 def with_sketches(
     left: Mapping[str, str], judged: Mapping[str, Judged]
 ) -> tuple[dict[str, Judged], dict[str, str]]:
@@ -83,6 +90,8 @@ def _compared(file: Path, data: Path) -> Judged | str:
         return Judged("", [], remarks=[f"every line is what {data} gives"])
     if apart == OTHER_ENDS:
         return Judged("", [f"it is {OTHER_ENDS}"])
+    if apart == _LAST_DIGITS:
+        return Judged("", [], [_OTHER_DIGITS.format(data=data)])
     wrong = f"it is not what {data} gives: {apart}"
     if drawn.get("version") == own_version():
         return Judged("", [wrong])
@@ -90,10 +99,11 @@ def _compared(file: Path, data: Path) -> Judged | str:
 
 
 def first_apart(file: Path, lines: Iterable[str]) -> str:
-    """Where a file first differs from these lines, in words, or `OTHER_ENDS`; "" where it does not. What stands there is not said: it can be anything.
+    """Where a file first differs from these lines, in words, or `OTHER_ENDS`, or `_LAST_DIGITS` of its numbers; "" where it does not. What stands there is not said:
+    it can be anything.
 
     Of the file no more is held than the next line."""
-    at, other_ends = 0, False
+    at, other_ends, other_digits = 0, False, False
     with file.open("rb") as given:
         for at, line in enumerate(lines, 1):
             made = line.encode("utf-8")
@@ -104,11 +114,13 @@ def first_apart(file: Path, lines: Iterable[str]) -> str:
                 return f"it ends before line {at:,}"
             bare = said.removesuffix(b"\n").removesuffix(b"\r")
             other_ends |= said != bare + b"\n"
-            if bare != made.removesuffix(b"\n") and not _alike(bare, made):
-                return f"line {at:,} is another one"
+            if bare != made.removesuffix(b"\n"):
+                if not _alike(bare, made):
+                    return f"line {at:,} is another one"
+                other_digits = True
         if given.read(1):
             return f"it goes on after line {at:,}, the last one"
-    return OTHER_ENDS if other_ends else ""
+    return _LAST_DIGITS if other_digits else OTHER_ENDS if other_ends else ""
 
 
 def _alike(said: bytes, made: bytes) -> bool:

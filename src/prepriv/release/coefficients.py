@@ -61,7 +61,7 @@ TELL_THE_SAME = (
 """What the noise of weights leaves out: it takes other columns to tell half of what a column says."""
 EACH_HAS_A_LABEL = (
     "The noise counts on a label in each record. Where many have none, weights differ by more: as a rule up to four times as much with three quarters or more "
-    "missing, and some six times, so that a weight can stand out by noise alone."
+    "missing, and some six times, so that a weight can stand out by noise alone. Less is learned, too: a weight can then be several times too small, by many times its noise, also where nothing says so."
 )
 """What the noise of weights leaves out, because how many records have a label is not released. Measured: benchmarks/weights_of_tables.py --unlabelled."""
 _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does not drop out"
@@ -304,7 +304,8 @@ class Coefficients:
             [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f"{_SHARED.format(_SHARES[by_law])} {UNLABELLED if by_law else ''}".strip()] * self.shared
             + [IN_PART] * bool(self.in_part is not None and self.in_part.any())
-            + [TELL_THE_SAME.format(", up to `.at_most`"), EACH_HAS_A_LABEL] * by_law
+            + [TELL_THE_SAME.format(", up to `.at_most`")] * by_law
+            + [EACH_HAS_A_LABEL] * (by_law or two_lists)
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_PEOPLE] * (by_law or two_lists)
             + [_NOTHING_MARKED] * (two_lists and not by_law)
