@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from prepriv.adjacency import n_is_public
 from prepriv.commands.exits import NOT_DECIDED, print_json, say
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
 from prepriv.guarantees.in_words import hardly_limits, right_at_most
@@ -570,7 +571,7 @@ def _allowed(header: Header) -> str:
     one = "one record (of one unit, where runs count units)"
     what = (
         f"which of two versions of {one} was used"
-        if header.adjacency == "replace-one"
+        if n_is_public(header.adjacency)
         else f"whether {one} is there"
     )
     return (
