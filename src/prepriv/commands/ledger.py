@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from prepriv.adjacency import n_is_public
+from prepriv.adjacency import check_adjacency, n_is_public
 from prepriv.commands.exits import NOT_DECIDED, print_json, say
 from prepriv.guarantees.gaussian import gdp_epsilon, gdp_mu
 from prepriv.guarantees.in_words import hardly_limits, right_at_most
