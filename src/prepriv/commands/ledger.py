@@ -571,7 +571,7 @@ def _allowed(header: Header) -> str:
     one = "one record (of one unit, where runs count units)"
     what = (
         f"which of two versions of {one} was used"
-        if n_is_public(header.adjacency)
+        if n_is_public(check_adjacency(header.adjacency))
         else f"whether {one} is there"
     )
     return (
