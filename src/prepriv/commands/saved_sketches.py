@@ -29,8 +29,6 @@ _UNKNOWN_DRAW = (
     "{data} does not say how many rows were drawn, and with which seed: an earlier version wrote it"
 )
 _TOO_MANY = "{data} says that so many rows were drawn that they are not drawn again"
-
-
 _LAST_DIGITS = "last digits"
 _OTHER_DIGITS = (
     "its numbers are those that {data} gives up to their last digits, which another machine can round otherwise, and which can hold anything. "
@@ -64,7 +62,7 @@ def with_sketches(
 
 
 def _compared(file: Path, data: Path) -> Judged | str:
-    """What a file is beside what a released sketch.json gives, or why it was not compared; "" where there is no sketch in that."""
+    """Compare a file with what the released sketch.json gives: what was found, or why it was not compared; "" if that file holds no sketch."""
     held = data_in(data)
     drawn = held.get("drawn")
     drawn = drawn if isinstance(drawn, Mapping) else {}
@@ -99,8 +97,8 @@ def _compared(file: Path, data: Path) -> Judged | str:
 
 
 def first_apart(file: Path, lines: Iterable[str]) -> str:
-    """Where a file first differs from these lines, in words, or `OTHER_ENDS`, or `_LAST_DIGITS` of its numbers; "" where it does not. What stands there is not said:
-    it can be anything.
+    """Find where a file first differs from these lines, in words; "" where it does not. `OTHER_ENDS`: in line endings alone. `_LAST_DIGITS`: in the last
+    digits of numbers. What stands there is not said: it can be anything.
 
     Of the file no more is held than the next line."""
     at, other_ends, other_digits = 0, False, False

@@ -67,7 +67,7 @@ class SketchedTable:
     receipt : mapping, optional
         The receipt of the charge in a ledger. None: no ledger was charged.
     drawn : mapping, optional
-        How the rows of the file beside it were drawn: their number (`rows`), the `seed`, and the `version` of prepriv. None: there is no such file.
+        How `prepriv sketch` drew the rows that it wrote: their number (`rows`), the `seed`, and the `version` of prepriv. None: it wrote none.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.release.noise_of_weights import CellsOfCategories, known_cells, law, part_learned
-from prepriv.release.sketched_means import sketched_means
+from prepriv.release.sketched_means import most_within_a_cell, sketched_means
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -398,6 +398,7 @@ def hardly_reached_in_words(plan: Plan) -> str:
     )
 
 
+_MOST_OF_ITS_RANGE = 0.9  # of a feature, within one fine cell: then nearly all records are in that cell
 _WHOLE = 0.8  # of an effect: what training is said to learn as a whole
 _FEW = 0.1  # of the records, who have a category
 
@@ -455,12 +456,16 @@ def most_noise(model: Model) -> Floats | None:
     single = weight_noise(plan)
     if single is None:
         return None
-    off, taken = _off_centre(plan, model.maps, sketched=True), _taken(model)
+    off, taken = _off_centre(plan, model.maps, sketched=plan.private), _taken(model)
     leak = off * np.abs(taken).max() if len(off) == len(weights) - 1 else np.zeros(len(weights) - 1)
     return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
 
 
-def as_compared(model: Model) -> tuple[Floats, Floats | None, NDArray[np.bool_]]:
+Compared: TypeAlias = tuple[Floats, Floats | None, NDArray[np.bool_]]
+"""What `as_compared` gives."""
+
+
+def as_compared(model: Model) -> Compared:
     """(weights (d, K), about the standard deviation of the noise in each (d,), whether perhaps no record has its category (d,)), as they are
     learned, without what the categories of one column share; the noise is None where it is not known."""
     weights, most, d = model.weights[:-1], most_noise(model), model.domain.space.d
@@ -497,9 +502,11 @@ def _by_law(model: Model, unit: Floats) -> tuple[Floats, Floats]:
 def _perhaps_constant(model: Model) -> NDArray[np.bool_] | None:
     """Which features that a sketch has centred are perhaps the same in nearly all records, (d,), as the learner sees them; None where no sketch has centred features,
     or steps mix them later."""
+    if any(isinstance(released, Project) for released in model.maps):
+        return None
     for planned, released in zip(model.declared.steps, model.maps):
         if planned.sketch is not None and isinstance(released, CompiledMap):
-            found = sketched_means(planned.sketch, released)[1]
+            found = most_within_a_cell(planned.sketch, released) >= _MOST_OF_ITS_RANGE
             more = len(model.weights) - 1 - len(found)  # of `Homogenize`
             return np.append(found, np.zeros(more, np.bool_)) if more in (0, 1) else None
     return None
@@ -533,7 +540,7 @@ def _off_centre(plan: Plan, maps: Sequence[ReleasedMap], sketched: bool = False)
         elif isinstance(released, HomogeneousRows):
             off = np.append(off, 0.0)
         if sketched and planned.sketch is not None and isinstance(released, CompiledMap):
-            off = sketched_means(planned.sketch, released)[0]
+            off = sketched_means(planned.sketch, released)
         each = mean_noise(planned, plan.n, released)
         if each is not None and len(each) == len(off):
             off = np.hypot(off, each)

@@ -169,7 +169,8 @@ class Law:
 
 @dataclass(frozen=True)
 class _Descent:
-    """Made-up rows, as descent sees them. cells: the rows of the domain, (b, d). rows: as they reach the learner, (b, D). roots: of the curvature of the loss of each row, (b, K, K). curvature, along: in the directions that rows have, (m,) and (m, K, D + 1)."""
+    """Made-up rows, as descent sees them. cells: the rows of the domain, (b, d). rows: as they reach the learner, (b, D). roots: of the curvature of
+    the loss of each row, (b, K, K). curvature, along: in the directions that rows have, (m,) and (m, K, D + 1)."""
 
     learner: GradientDescent
     cells: Floats
@@ -178,16 +179,19 @@ class _Descent:
     curvature: Floats
     along: Floats
 
+    @functools.cached_property
     def pull(self) -> Floats:
         """The weight over a constant gradient, along each direction, (m,); none goes further than to the end."""
         grid, _, pulls = _gains(self.learner)
         return np.minimum(np.interp(self.curvature, grid, pulls), 1.0 / self.curvature)
 
-    def answer(self, rows: Floats, lost: Floats, pull: Floats) -> Floats:
-        """What training adds to weights of these rows, (K, D), whose scores have lost so much, (b, K). pull: along each direction."""
+    def answer(self, rows: Floats, lost: Floats) -> Floats:
+        """What training adds to weights of these rows, (K, D), whose scores have lost so much, (b, K)."""
         x = np.column_stack([rows, np.full(len(rows), self.learner.bias)])
         wanted = np.einsum("bij,bkj,bk->bi", self.roots, self.roots, lost).T @ x / len(x)
-        return np.asarray(np.tensordot(pull * np.tensordot(self.along, wanted, 2), self.along, 1)[:, :-1])
+        return np.asarray(
+            np.tensordot(self.pull * np.tensordot(self.along, wanted, 2), self.along, 1)[:, :-1]
+        )
 
 
 def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories) -> Law | None:
@@ -202,7 +206,7 @@ def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOf
         gains[0] * single,
         made.along[:, :, :-1],
         np.maximum(gains[0] ** 2 - np.square(gain), 0.0) * single**2,
-        _moved_by_scales(plan, maps, weights[:-1], made, made.pull()),
+        _moved_by_scales(plan, maps, weights[:-1], made),
     )
 
 
@@ -218,7 +222,7 @@ def part_learned(
     if made is None:
         return None
     domain, d = plan.domain, plan.domain.space.d
-    outputs, learned = made.along.shape[1], made.pull() * made.curvature
+    outputs, learned = made.along.shape[1], made.pull * made.curvature
     out, alone = np.ones(d), np.diag(cells.apart(domain, np.eye(d)))
     for k in range(outputs):
         one = np.eye(outputs)[k]
@@ -266,9 +270,7 @@ def _through(maps: Sequence[ReleasedMap], rows: Floats) -> Floats | None:
     return rows if np.isfinite(rows).all() else None
 
 
-def _moved_by_scales(
-    plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, made: _Descent, pull: Floats
-) -> Floats:
+def _moved_by_scales(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, made: _Descent) -> Floats:
     """By how much weights differ per raw unit with other noise of released scales, (j, K, D): the squares of all add up to their variance.
 
     Up to the last affine map a scale drops out. `Homogenize` divides a row by its length, which has the scale in it: weights of the same effect
@@ -281,7 +283,7 @@ def _moved_by_scales(
             if rows is not None and len(weights) - len(ratio) in (0, 1):
                 times = np.append(ratio, np.ones(len(weights) - len(ratio)))
                 lost = made.rows @ weights - rows @ (weights / times[:, None])
-                moved.append((part * times * made.answer(rows, lost, pull))[None])
+                moved.append((part * times * made.answer(rows, lost))[None])
     return np.concatenate(moved)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 import numpy as np
 from markupsafe import Markup, escape
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 from prepriv._text import printable
@@ -38,6 +39,7 @@ from prepriv.release.coefficients import (
     STANDS_OUT,
     TELL_THE_SAME,
     UNLABELLED,
+    Compared,
     as_compared,
     by_chance,
     rows_are_centred,
@@ -66,8 +68,8 @@ def page(report: Report) -> str:
     shares = [] if guarantee is None or plan.guarantee is None else list(plan.guarantee.breakdown)
     public = getattr(report.evaluation, "by_epsilon", ())
     without = getattr(report.evaluation, "accuracy_without_privacy", None)
-    named = weights_by_name(plan, report.model)
-    of_weights = None if report.model is None else as_compared(report.model)[1]
+    compared = None if report.model is None else as_compared(report.model)
+    named = weights_by_name(plan, report.model, compared)
     drawn, of = largest_shapes(report.model)
     return _render(
         "report.html.j2",
@@ -95,9 +97,9 @@ def page(report: Report) -> str:
             else ""
         ),
         noise_of_weights=_noise_of_weights(
-            of_weights,
+            None if compared is None else compared[1],
             0 if report.model is None else report.model.weights[:-1].size,
-            _of_categories(plan.domain, report.model),
+            _of_categories(plan.domain, None if compared is None else compared[2]),
             report.model is None or rows_are_centred(plan, report.model.maps),
         ),
         shapes=[Markup(one) for one in drawn],
@@ -311,14 +313,16 @@ def _cost(price: Price) -> str:
     return f"{noise}. If that noise were left out, all that runs would have ε = {up(price.epsilon, 4)}"
 
 
-def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, float]]:
+def weights_by_name(
+    plan: Plan, model: Model | None, compared: Compared | None
+) -> list[tuple[str, float, float]]:
     """The largest weights of a model whose columns stay apart, by column (and class, of several outputs), each with twice its noise;
     none of any other.
 
     Those of columns and categories that were declared come first, and those of other and missing cells only where they stand out of
     twice their noise. Categories that perhaps no record has, by their released share, are left out.
     """
-    if model is None:
+    if model is None or compared is None:
         return []
     names = next((p.before.names for p in reversed(plan.steps) if p.before.names), plan.space.names)
     extra = len(model.weights) - 1 - len(names)  # besides: a constant, and the bias
@@ -326,7 +330,7 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     if not names or extra not in (0, 1) or not kinds <= APART:
         return []
     ends = _outputs(model)
-    weights, noise, perhaps_empty = as_compared(model)
+    weights, noise, perhaps_empty = compared
     known = noise is not None and rows_are_centred(plan, model.maps)
     bands = STANDS_OUT * noise[: len(names)] if noise is not None and known else np.zeros(len(names))
     pairs = [
@@ -346,18 +350,16 @@ def weights_by_name(plan: Plan, model: Model | None) -> list[tuple[str, float, f
     return pairs[:_MOST_WEIGHTS]
 
 
-def _of_categories(domain: Domain, model: Model | None) -> str:
-    """What the page says about weights of categories, and of which columns it leaves some out; "" where there is none."""
+def _of_categories(domain: Domain, perhaps_empty: NDArray[np.bool_] | None) -> str:
+    """What the page says about weights of categories, and which columns have some that it leaves out; "" for a domain without a category."""
     if not any(isinstance(column, Categorical) for column in domain.columns.values()):
         return ""
-    perhaps_empty = np.zeros(domain.space.d, np.bool_) if model is None else as_compared(model)[2]
     hidden, start = list[str](), 0
     for name, column in domain.columns.items():
         at = slice(start, start := start + column.width)
-        if isinstance(column, Categorical) and (
-            count := int(perhaps_empty[at][: len(column.categories)].sum())
-        ):
-            hidden.append(f'{count:,} of "{printable(str(name))}"')
+        if isinstance(column, Categorical) and perhaps_empty is not None:
+            count = int(perhaps_empty[at][: len(column.categories)].sum())
+            hidden += [f'{count:,} of "{printable(str(name))}"'] * (count > 0)
     if not hidden:
         return f"Other and missing cells that perhaps no record has, by their released share, are not shown. {UNLABELLED} "
     more = f" and those of {len(hidden) - _MOST_HIDDEN:,} more columns" if len(hidden) > _MOST_HIDDEN else ""

@@ -91,7 +91,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "rows drawn from a sketch are taken to say where in a fine cell numbers lie",
         "a newcomer saw a column that is 0 in all rows listed with a clear weight in 15 of 30 fits",
         "release/sketched_means.py",
-        "np.hypot(counts, within)",
+        "np.hypot(counts, 0.5 * most_within_a_cell(plan, released))",
         "counts",
         ("tests/release/test_sketched_means.py",),
     ),
