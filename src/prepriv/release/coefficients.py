@@ -61,7 +61,7 @@ TELL_THE_SAME = (
 """What the noise of weights leaves out: it takes other columns to tell half of what a column says."""
 EACH_HAS_A_LABEL = (
     "The noise counts on a label in each record. Where many have none, weights differ by more: as a rule up to four times as much with three quarters or more "
-    "missing, and some six times, so that a weight can stand out by noise alone. Less is learned, too: a weight can then be several times too small, by many times its noise, also where nothing says so."
+    "missing, and some up to nine times, so that a weight can stand out by noise alone. Less is learned, too: a weight can then be several times too small, by many times its noise, also where nothing says so."
 )
 """What the noise of weights leaves out, because how many records have a label is not released. Measured: benchmarks/weights_of_tables.py --unlabelled."""
 _AND_OF_SCALES = " and of the scales before {}, after which a noisy scale does not drop out"
