@@ -461,11 +461,11 @@ def most_noise(model: Model) -> Floats | None:
     return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
 
 
-Compared: TypeAlias = tuple[Floats, Floats | None, NDArray[np.bool_]]
+ComparedWeights: TypeAlias = tuple[Floats, Floats | None, NDArray[np.bool_]]
 """What `as_compared` gives."""
 
 
-def as_compared(model: Model) -> Compared:
+def as_compared(model: Model) -> ComparedWeights:
     """(weights (d, K), about the standard deviation of the noise in each (d,), whether perhaps no record has its category (d,)), as they are
     learned, without what the categories of one column share; the noise is None where it is not known."""
     weights, most, d = model.weights[:-1], most_noise(model), model.domain.space.d

@@ -39,7 +39,7 @@ from prepriv.release.coefficients import (
     STANDS_OUT,
     TELL_THE_SAME,
     UNLABELLED,
-    Compared,
+    ComparedWeights,
     as_compared,
     by_chance,
     rows_are_centred,
@@ -314,7 +314,7 @@ def _cost(price: Price) -> str:
 
 
 def weights_by_name(
-    plan: Plan, model: Model | None, compared: Compared | None
+    plan: Plan, model: Model | None, compared: ComparedWeights | None
 ) -> list[tuple[str, float, float]]:
     """The largest weights of a model whose columns stay apart, by column (and class, of several outputs), each with twice its noise;
     none of any other.
