@@ -39,6 +39,7 @@ from prepriv.evaluation.cells import GROUP_CELLS
 from prepriv.evaluation.evaluate import release
 from prepriv.evaluation.evaluation_plan import MEASURES, TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.intervals import Figure
+from prepriv.evaluation.measured_quality import lead_of
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees import gaussian
 from prepriv.mechanisms.exponential import ExponentialMechanism
@@ -223,6 +224,8 @@ def evaluations(
 def printed(made: PrivateEvaluation) -> dict[str, Figure]:
     """All figures, and what the pictures draw."""
     found = dict(made.figures)
+    if (lead := lead_of(made.all_rows)) is not None:
+        found["lead over the commonest class"] = Figure("lead", lead.value, lead.low, lead.high)
     found |= {rate.name: rate for _, _, rate in made.reliability}
     for edge, false, true in made.roc:
         found |= {f"{f.name} at {edge:g}": f for f in (false, true)}

@@ -5,6 +5,7 @@ A sentence that is not here fails its test: a new one is entered with its check,
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -165,28 +166,38 @@ def _beaten(known: Known) -> tuple[bool, bool]:
     """Whether it is shown to be right less often, or more often, than the commonest class: by what was printed."""
     if not {("accuracy", None), "commonest"} <= {*known.seen}:
         return False, False  # it is not known
+    if "lead" in known.seen:  # its own interval was printed
+        return known.seen["lead"] < 0, known.seen["lead"] > 0
     one, other = known.seen["accuracy", None], known.seen["commonest"]
     return read(one["high"]) < read(other["low"]), read(one["low"]) > read(other["high"])
 
 
-@says("So the model is right more often than always answering [[class]].")
-def _above(known: Known, said: dict[str, Any]) -> bool:
+def _lead(known: Known, said: dict[str, Any]) -> float:
+    """How much more often it is right than this class is, in 100 records; nan where what is printed says another number."""
     most = (known.table.y == said["class"]).sum() / known.labelled().sum()
-    return said["class"] in known.commonest and _beaten(known)[1] and (known.figure("accuracy") or 0.0) > most
+    lead = 100 * ((known.figure("accuracy") or 0.0) - most)
+    if "v" not in said:
+        return lead
+    noise = max(0.1, 100 * known.seen["noise"].get((None, "accuracy"), 0.0))
+    known.seen["lead"] = lead
+    return lead if agrees(abs(lead), said["v"], said["low"], said["high"], noise) else math.nan
+
+
+@says(
+    "So the model is right more often than always answering [[class]].",
+    "So the model is right more often than always answering [[class]], by [[share]] in 100.",
+)
+def _above(known: Known, said: dict[str, Any]) -> bool:
+    return said["class"] in known.commonest and _lead(known, said) > 0 and _beaten(known)[1]
 
 
 @says(
     "So the model is right less often than always answering [[class]].",
+    "So the model is right less often than always answering [[class]], by [[share]] in 100.",
     "It is right less often than always predicting [[class]]: do not use it for decisions.",
 )
 def _below(known: Known, said: dict[str, Any]) -> bool:
-    right = known.figure("accuracy")
-    return (
-        said["class"] in known.commonest
-        and _beaten(known)[0]
-        and right is not None
-        and right < (known.table.y == said["class"]).sum() / known.labelled().sum()
-    )
+    return said["class"] in known.commonest and _lead(known, said) < 0 and _beaten(known)[0]
 
 
 @says(

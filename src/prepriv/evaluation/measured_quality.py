@@ -116,6 +116,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         warning=fewer,
         set_aside=made.whole is not None,
         perhaps_trained_on=made.perhaps_trained_on,
+        lead=lead_of(rows),
         apart=None if fewer else _apart(rows),
         scores_alone=None if fewer else _scores_alone(rows),
     )
@@ -215,6 +216,31 @@ def commonest(rows: Measured, whole: Measured | None = None) -> Share | None:
     rest = np.concatenate([counts for k, counts in enumerate(of_class) if k != most])
     figure = intervals.share("commonest", of_class[most], rest, rows.noise)
     return _share(str(rows.plan.domain.classes[most]), figure)
+
+
+def lead_of(rows: Measured) -> Share | None:
+    """How much more often predictions are right than the commonest class, whichever it is, is: of the same counts, so that records which are
+    right either way add neither noise nor chance. None where no confusion matrix was measured."""
+    if "confusion" not in rows.counts:
+        return None
+    counts, right = rows.counts["confusion"], np.eye(len(rows.plan.domain.classes))
+    over = []
+    for k in range(len(counts)):
+        more = right.copy()
+        more[k] -= 1.0  # of the records of this class, those that are not recognised
+        over.append(intervals.mean_of("lead", counts.ravel(), more.ravel(), rows.noise))
+    if any(figure.value is None for figure in over):
+        return Share("lead")
+    sizes = counts.sum(axis=1)
+    most = int(np.argmax(sizes))
+    drawn = np.maximum(sizes, 0.0) + rows.noise**2 * len(counts)
+    perhaps = sizes[most] - sizes < _SURELY * np.sqrt(drawn + drawn[most])  # the commonest of all people
+    return Share(
+        "lead",
+        over[most].value,
+        min(figure.low or 0.0 for figure in over),
+        max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it),
+    )
 
 
 def _rare(rows: Measured) -> tuple[str, ...]:

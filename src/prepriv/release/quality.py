@@ -107,6 +107,8 @@ class Quality:
         Predictions that are right. None: not measured, or a model of a number.
     commonest : Share, optional
         Rows of the commonest class: what always naming it gets right. None: what was released does not say.
+    lead : Share, optional
+        How much more often it is right than the commonest class, of the same counts. None: not measured.
     recalls : tuple of Share
         Of each class, how many of its rows are recognised.
     groups : tuple of Share
@@ -226,15 +228,19 @@ class Quality:
     measures: tuple[str, ...] = ()
     warning: str | None = None
     set_aside: bool = False
+    lead: Share | None = None
     apart: str | None = None
     scores_alone: tuple[str, int] | None = None
     perhaps_trained_on: bool = False
 
     @property
     def beats_the_commonest(self) -> bool:
-        """Whether it is shown to be right more often than always naming the commonest class would be: the intervals lie apart."""
+        """Whether it is shown to be right more often than always naming the commonest class would be: the intervals lie apart, or the
+        whole interval of the difference is above zero."""
         if self.right is None or self.commonest is None or self.commonest.value is None:
             return False
+        if self.lead is not None and self.lead.floor > 0.0:
+            return True
         most = self.commonest.value if self.commonest.high is None else self.commonest.high
         return self.right.floor > (most or 0.0)
 
@@ -243,6 +249,8 @@ class Quality:
         """Whether it is shown to be right less often than always naming the commonest class would be."""
         if self.right is None or self.commonest is None or self.commonest.value is None:
             return False
+        if self.lead is not None and self.lead.high is not None and self.lead.high < 0.0:
+            return True
         most = self.right.value if self.right.high is None else self.right.high
         return most is not None and most < self.commonest.floor
 
@@ -613,12 +621,22 @@ class Quality:
             return
         yield f"Always predicting {in_quotes(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
         if self.below_the_commonest:
-            yield f"So the model is right less often than always answering {in_quotes(self.commonest)}."
+            yield f"So the model is right less often than always answering {in_quotes(self.commonest)}{self._by_how_much}."
         elif self.beats_the_commonest:
-            yield f"So the model is right more often than always answering {in_quotes(self.commonest)}."
+            yield f"So the model is right more often than always answering {in_quotes(self.commonest)}{self._by_how_much}."
         else:
             yield f"As far as this measurement can tell, the model does not beat always answering {in_quotes(self.commonest)} in accuracy."
         yield from self._of_rare()
+
+    @property
+    def _by_how_much(self) -> str:
+        """The difference where it shows which of the two is right more often, in 100 predictions."""
+        if self.lead is None or self.lead.low is None or self.lead.high is None or self.lead.value is None:
+            return ""
+        ends = sorted((abs(self.lead.low), abs(self.lead.high)))
+        if self.lead.low <= 0.0 <= self.lead.high:
+            return ""
+        return f", by {Share('lead', abs(self.lead.value), *ends)} in 100"
 
     def _of_rare(self) -> Iterator[str]:
         """What accuracy hides where a class is rare."""
@@ -843,6 +861,7 @@ class Quality:
             "where": self.where,
             "right": _plain(self.right),
             "commonest_class": _plain(self.commonest),
+            **({} if self.lead is None else {"more_right_than_the_commonest_class": _plain(self.lead)}),
             "recall": [_plain(s) for s in self.recalls],
             "by": self.by,
             "groups": [_plain(s) for s in self.groups],
