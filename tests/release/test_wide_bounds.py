@@ -24,7 +24,7 @@ def told(made, table, y):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         made.fit(table, y)
-    return [str(w.message) for w in seen if "for an average row" in str(w.message)]
+    return [str(w.message) for w in seen if "tenth of the range of the target" in str(w.message)]
 
 
 @pytest.mark.parametrize("kind", ["a pipeline", "the recipe"])
@@ -48,8 +48,58 @@ def test_the_average_row_is_meant_and_not_a_row_of_zeros(kind, slope, start, war
     assert score_of_average(made.model_) == pytest.approx(y.mean() / 100 - 1, abs=0.05)
 
 
-def test_the_noise_of_the_mean_of_many_categories_does_not_hide_wide_bounds():
-    """It moves all rows alike, so that their weights take a part of what the intercept learns."""
+def few_categories(n, count, y, high):
+    table = pd.DataFrame({"a": RNG.random(n)} | {f"c{i}": RNG.choice(["x", "y"], n) for i in range(count)})
+    columns = {"a": Numeric(0, 1)} | {f"c{i}": Categorical(["x", "y"]) for i in range(count)}
+    return table, Domain(columns, target=Numeric(0, high)), y(n)
+
+
+@pytest.mark.parametrize(
+    ("n", "count", "y", "high"),
+    [
+        (5000, 4, lambda n: RNG.exponential(200, n), 3200),
+        (5000, 4, lambda n: RNG.exponential(60, n), 3200),
+        (500, 6, lambda n: RNG.normal(700, 100, n), 1000),
+        (500, 6, lambda n: RNG.normal(980, 5, n), 1000),
+    ],
+    ids=["a mean of 200", "a mean of 60", "far from both", "near the upper"],
+)
+def test_what_is_said_of_average_rows_is_true_of_them(n, count, y, high):
+    """Noise in the released mean of cells that no record has took 0 to 141 out of predictions that were 170 to 190, and made 954 of 690."""
+    table, domain, target = few_categories(n, count, y, high)
+    for _ in range(7):
+        made = prepriv.PrivateRegressor(domain, epsilon=1.0)
+        for one in told(made, table, target):
+            share = made.predict(table).mean() / high
+            assert share < 0.1 if "lowest tenth" in one else share > 0.9
+
+
+def test_the_average_row_has_one_category_of_each_column():
+    """Noise in the shares of empty categories is in no record: with it scores were off by .06 as a median, and by .13 at most."""
+    table, domain, target = few_categories(5000, 4, lambda n: RNG.exponential(200, n), 3200)
+    off = []
+    for _ in range(9):
+        made = prepriv.PrivateRegressor(domain, epsilon=1.0)
+        told(made, table, target)
+        score = score_of_average(made.model_)
+        off += [] if score is None else [abs(score - made.model_.scores(table)[:, 0].mean())]
+    assert np.median(off) < 0.035, off
+
+
+def test_where_noise_decides_there_is_no_score_of_average_rows():
+    table, domain, target = few_categories(250, 6, lambda n: RNG.normal(700, 100, n), 1000)
+    made = prepriv.PrivateRegressor(domain, epsilon=1.0)
+    told(made, table, target)
+    assert score_of_average(made.model_) is None
+
+
+def test_bounds_that_are_too_wide_are_still_told_beside_categories():
+    table, domain, target = few_categories(20000, 2, lambda n: RNG.exponential(30, n), 3200)
+    assert all(told(prepriv.PrivateRegressor(domain, epsilon=4.0), table, target) for _ in range(3))
+
+
+def test_the_noise_of_the_mean_of_many_categories_says_nothing_of_bounds():
+    """It moves all rows alike, so that their weights take a part of what the intercept learns, and nothing says how large it is."""
     names, levels, n = [f"c{i}" for i in range(8)], list("abcdef"), 600
     table = pd.DataFrame(
         {name: RNG.choice(levels, n, p=[0.6, 0.3, 0.04, 0.03, 0.02, 0.01]) for name in names}
@@ -58,9 +108,6 @@ def test_the_noise_of_the_mean_of_many_categories_does_not_hide_wide_bounds():
     columns = {name: Categorical(levels) for name in names} | {"x": Numeric(0, 1)}
     domain = Domain(columns, target=Numeric(0, 400))
     encoded = make_column_transformer((OneHotEncoder(), names), (StandardScaler(), ["x"]))
-    off = []
-    for _ in range(9):
+    for _ in range(7):
         made = prepriv.private(make_pipeline(encoded, Ridge()), domain, epsilon=1.0)
-        told(made, table, 4.0 + RNG.uniform(-2, 2, n))
-        off.append(score_of_average(made.model_) - made.model_.scores(table)[:, 0].mean())
-    assert -0.25 < np.median(off) < 0.2, off
+        assert not told(made, table, 80.0 + RNG.uniform(-2, 2, n))

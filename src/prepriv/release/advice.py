@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prepriv.plans.plan import Plan
     from prepriv.release.model import Model
 
-_NEAR = 0.05  # a share of the distance of the bounds of a target
+_NEAR = 0.05  # a share of the distance of the bounds of a target: half of what is said, as the score of average rows is known up to noise
 _NEARLY_ALL = 0.99  # of the predictions right, or of the variance of a target: with so much, a column may hold the answer
 
 
@@ -84,7 +84,7 @@ def one_number_in_words(model: Model) -> str:
 
 
 def wide_bounds_in_words(model: Model) -> str:
-    """That a regression says about one of the declared bounds for an average row, which its released weights show. Empty of any other model."""
+    """That a regression says a number next to one of the declared bounds for average rows, which its released weights show. Empty of any other model."""
     from prepriv.release.coefficients import score_of_average
 
     target = model.domain.target
@@ -93,10 +93,9 @@ def wide_bounds_in_words(model: Model) -> str:
     score = score_of_average(model)
     if score is None or abs(abs(score) - 1.0) / 2.0 > _NEAR:  # far beyond a bound it is noise
         return ""
-    share = (np.clip([score], -1.0, 1.0) + 1.0) / 2.0
-    near, other = ("lower", "upper") if score < 0 else ("upper", "lower")
+    near, other, lowest = ("lower", "upper", "lowest") if score < 0 else ("upper", "lower", "highest")
     return (
-        f"The model says about {float(target.numbers(share)[0]):.3g} for an average row, next to the {near} bound of the target, {target.low:g} to {target.high:g}. "
+        f"What the model predicts lies mostly in the {lowest} tenth of the range of the target, {target.low:g} to {target.high:g}, next to its {near} bound. "
         f"Targets beyond that bound are cut there: `prepriv validate` (`prepriv.validate`) tells the curator whether there are any. If you know that hardly any target comes near the {other} "
         "bound, declare one that is nearer, because the noise of training grows with their distance. Otherwise leave it: a few large errors can cost more than the noise."
     )

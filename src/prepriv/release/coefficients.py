@@ -32,7 +32,13 @@ from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
-from prepriv.release.noise_of_weights import CellsOfCategories, known_cells, law, part_learned
+from prepriv.release.noise_of_weights import (
+    CellsOfCategories,
+    known_cells,
+    law,
+    part_learned,
+    score_of_average_rows,
+)
 from prepriv.release.sketched_means import most_within_a_cell, sketched_means
 from prepriv.space import Space
 
@@ -400,6 +406,7 @@ def hardly_reached_in_words(plan: Plan) -> str:
 
 _MOST_OF_ITS_RANGE = 0.9  # of a feature, within one fine cell: then nearly all records are in that cell
 _WHOLE = 0.8  # of an effect: what training is said to learn as a whole
+_MOST_OFF = 0.1  # of a score between -1 and 1: what noise may move that of an average row by
 _FEW = 0.1  # of the records, who have a category
 
 
@@ -560,19 +567,21 @@ def rows_are_centred(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
 
 
 def score_of_average(model: Model) -> float | None:
-    """About the score of an average row of the training, of a target. None where rows are not centred.
+    """About the score of an average row of the training, of a target. None where rows are not centred, or noise of the released mean could move
+    it by more than `_MOST_OFF`: that of features which no record has takes a part of what the intercept learns.
 
-    It is that of the row which steps have made 0 by a released mean, and half of what the noise of that mean takes from the intercept: the mean
-    is cut at the declared bounds, beyond which about half of its noise lies. The bias of `coefficients` is that of a raw row of zeros.
+    It is that of rows which are made up of what was released; after a sketch, of the row that steps have made 0. The bias of `coefficients` is that of
+    a raw row of zeros.
     """
-    plan, weights = model.declared, model.weights
-    centre, off = _centre(plan, model.maps), _off_centre(plan, model.maps)
+    plan, maps, weights = model.declared, model.maps, model.weights
+    centre, off = _centre(plan, maps), _off_centre(plan, maps)
     if centre is None or len(centre) != len(weights) - 1:
         return None
-    score = float(centre @ weights[:-1, 0] + weights[-1, 0])
-    if len(off) != len(centre):
-        return score
-    return score + 0.5 * share_kept(plan, model.maps, weights) * float(off @ off * _taken(model)[0])
+    if len(off) == len(centre) and np.linalg.norm(off * weights[:-1, 0]) > _MOST_OFF:
+        return None
+    if (made := score_of_average_rows(plan, maps, weights)) is not None:
+        return float(made[0])
+    return float(centre @ weights[:-1, 0] + weights[-1, 0])
 
 
 def _centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:

@@ -210,6 +210,18 @@ def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOf
     )
 
 
+def score_of_average_rows(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats | None:
+    """The mean score of rows that are made up of what steps have released, (K,); None where none can be. One cell of each category is 1 in each of
+    them: in a released mean the noise of all its cells adds up, and in a record it does not."""
+    if any(not is_ours(type(m)) for m in maps):
+        return None
+    start = made_up_rows(plan, (), *_numbers(plan, maps, 1.0), known_cells(plan, maps).average)
+    rows = None if start is None else _through(maps, start)
+    if rows is None or rows.shape[1] != len(weights) - 1:
+        return None
+    return np.asarray((rows @ weights[:-1] + weights[-1]).mean(axis=0))
+
+
 def part_learned(
     plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOfCategories
 ) -> Floats | None:
