@@ -63,8 +63,8 @@ def validate(
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output.
 
-    Exit code 1: not one label is a declared class, or labels are not declared and a declared class has no row. So this trains
-    only if neither is so: prepriv validate DATA --schema S.yaml && prepriv train DATA --schema S.yaml
+    Exit code 1: a run would fail because of how many records there are, not one label is a declared class, or labels are not
+    declared and a declared class has no row. So this trains only if none is so: prepriv validate DATA --schema S.yaml && prepriv train DATA --schema S.yaml
     """
     if (schema is None) == (model is None):
         raise Stop("give --schema or --model: either says what is declared about these rows")
@@ -115,7 +115,9 @@ def validate(
         }
         print_json(told | {"conditions": None if found.conditions is None else said})
     console.print(NOT_PRIVATE, style="bold red")
-    console.print(found.counted, soft_wrap=True)
+    other_number = () if no_labels else found.other_number  # rows to predict may be any number
+    for line in (found.counted, *other_number):
+        console.print(line, soft_wrap=True)
     print_table(
         "Cells the declared rules will change",
         ("column", "declared", "found", *FAULTS),
@@ -143,8 +145,10 @@ def validate(
         )
         for step, condition, good in found.conditions:
             console.print(f"  {'holds' if good else 'FAILS'}: {condition} ({step})", soft_wrap=True)
-    if found.misspelled:
-        raise Stop("labels do not fit what is declared: see above, before anything is charged", FOUND)
+    wrong = ["labels do not fit what is declared"] * found.misspelled
+    wrong += ["the number is not the declared one"] * len(other_number)
+    if wrong:
+        raise Stop(f"{', and '.join(wrong)}: see above, before anything is charged", FOUND)
 
 
 def _of_model(model: Path | None, rows: int | None) -> Domain:

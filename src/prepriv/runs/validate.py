@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from prepriv._arguments import shown
+from prepriv.adjacency import n_is_public
 from prepriv.columns import Numeric
 from prepriv.domain import Domain
 from prepriv.guarantees.printed import separated
@@ -41,6 +42,8 @@ class Validation:
         another number of rows.
     units : (int, int, int), optional
         For a domain with units: the number of units, of rows without an id, and of rows beyond those that are read.
+    checked : bool, optional
+        Whether a run compares its table with the declared number, as it does under replace-one.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Validation:
     labels: Counted | None
     conditions: tuple[tuple[str, str, bool], ...] | None = None
     units: tuple[int, int, int] | None = None
+    checked: bool = False
 
     @property
     def clean(self) -> bool:
@@ -78,6 +82,24 @@ class Validation:
         return (
             f"rows: {self.rows:,}; units: {units:,}{declared}; rows left out: {nobody:,} without an id, {beyond:,} beyond those that "
             "are read of a unit"
+        )
+
+    @property
+    def other_number(self) -> tuple[str, ...]:
+        """That the number ends a run, because it is not the declared one: a sentence. Of units, too many alone are found."""
+        if not self.checked or self.declared is None:
+            return ()
+        if self.units is not None:
+            if self.units[0] <= self.declared:
+                return ()
+            return (
+                f"A run would be charged and then fail: the table has {self.units[0]:,} units, and only {self.declared:,} are declared",
+            )
+        if self.rows == self.declared:
+            return ()
+        return (
+            f"A run would fail, on a CSV file or a query after it is charged: the table has {self.rows:,} records and {self.declared:,} are declared, "
+            "and under replace-one both have to be the same number",
         )
 
     @property
@@ -191,7 +213,7 @@ class Validation:
             if c.faults[FAULTS.index("unknown")]
         ]
         said += self.label_words
-        return "\n".join([NOT_PRIVATE, self.counted, *said])
+        return "\n".join([NOT_PRIVATE, self.counted, *self.other_number, *said])
 
     __repr__ = __str__
 
@@ -246,7 +268,7 @@ def validate(domain: Domain, X: Any, y: Any = None, *, plan: Plan | None = None)
             (step, str(c), good) for step, c, good in check_premises(plan, rows, targets, ExactSession())
         )
     units = None if domain.unit is None else counted_units(X, domain)
-    return Validation(n, domain.n, columns, labels, held, units)
+    return Validation(n, domain.n, columns, labels, held, units, n_is_public(domain.adjacency))
 
 
 def _filled_by(plan: Plan | None, column: Counted) -> Counted:

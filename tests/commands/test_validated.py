@@ -1,0 +1,71 @@
+"""What `prepriv validate` finds before a charge: a run that would fail, labels and columns from which nothing can be learned."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import prepriv
+from prepriv.cli import run
+from prepriv.ledger import Ledger
+
+SCHEMA = "label: {name: y, classes: [no, yes]}\nrows: ROWS\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
+UNITS = "unit: who\nrows_per_unit: 2\n"
+ANY = "adjacency: add-or-remove-one\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.random(40), "y": ["no", "yes"] * 20, "who": np.repeat(np.arange(20), 2)})
+    table.to_csv("t.csv", index=False)
+    Ledger.create("L.db", "t", epsilon=99, delta=1e-2)
+    Ledger.create("M.db", "t", epsilon=99, delta=1e-2, adjacency="add-or-remove-one")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("more", "rows", "fails"),
+    [
+        ("", 39, "has 40 records and 39 are declared"),
+        ("", 40, None),
+        ("", 41, "has 40 records and 41 are declared"),
+        (ANY, 41, None),
+        (ANY, 7, None),
+        (UNITS, 19, "has 20 units, and only 19 are declared"),
+        (UNITS, 20, None),
+        (UNITS, 40, None),
+        (UNITS + ANY, 7, None),
+    ],
+)
+def test_validate_ends_with_1_where_the_number_makes_a_charged_run_fail(folder, capsys, more, rows, fails):
+    """A table of 10,000 records with 10,001 declared was validated with 0, and then charged for a run that failed."""
+    (folder / "S.yaml").write_text(SCHEMA.replace("ROWS", str(rows)) + more)
+    asked = ["t.csv", "--schema", "S.yaml"]
+    charged = ["--epsilon", "9", "--ledger", "M.db" if ANY in more else "L.db"]
+    assert run(["train", *asked, *charged]) == (70 if fails else 0)
+    assert Ledger.open(charged[-1]).entries(), "charged, whether it failed or not"
+    capsys.readouterr()
+    assert run(["validate", *asked]) == (1 if fails else 0)
+    out, err = capsys.readouterr()
+    assert ("A run would" in out) == bool(fails) and (fails or "") in out
+    assert ("the number is not the declared one" in err) == bool(fails)
+    assert run(["validate", *asked, "--json"]) == (1 if fails else 0)
+    json.loads(capsys.readouterr().out)
+    assert run(["validate", *asked, "--no-labels"]) == 0, "rows to predict may be any number"
+    assert "A run would" not in capsys.readouterr().out
+    (folder / "S.yaml").write_text(SCHEMA.replace("rows: ROWS\n", "") + more)
+    assert run(["validate", *asked, "--rows", str(rows)]) == (1 if fails else 0)
+
+
+def test_the_object_says_that_a_run_would_fail():
+    rows, labels = [[0.1], [0.2]], ["no", "yes"]
+    said = {}
+    for n in (None, 2, 3):
+        domain = prepriv.Domain.box(0, 1, features=1, classes=["no", "yes"]).with_n(n)
+        found = prepriv.validate(domain, rows, labels)
+        said[n] = len(found.other_number)
+        assert ("A run would fail" in str(found)) == bool(said[n]) == (not found.clean)
+    assert said == {None: 0, 2: 0, 3: 1}
