@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
+from markupsafe import escape
 
 import prepriv
 from prepriv.cli import run
@@ -15,6 +17,7 @@ from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
+from prepriv.release.page import data_of
 
 
 def test_what_differs_is_shown():
@@ -163,3 +166,77 @@ def test_a_score_says_whose_rows_it_is_about_as_far_as_declared_numbers_show(tmp
 
 
 UNKNOWN = "Which records these are is not known to prepriv: if the model was trained on them, the score is too good."
+
+
+def _page(tmp_path, kind):
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=50)
+    clf = prepriv.PrivateClassifier(domain, steps=[], learner=GradientDescent(Logistic(), steps=2), threads=1)
+    clf.fit(pd.DataFrame({"dose": np.linspace(0, 1, 50)}), ["no", "yes"] * 25).model_.save(tmp_path / "m")
+    page = clf.report_.save(tmp_path / f"page.{kind}")
+    return page, ["report", str(tmp_path / "m"), "--verify", str(page)]
+
+
+def _with(page, data):
+    """A page of these data as a program writes them."""
+    text = json.dumps(data, indent=2)
+    kept = page.read_text()
+    if page.suffix == ".html":
+        before, rest = kept.split('<pre id="data">')
+        text = f'{before}<pre id="data">{escape(text)}</pre>{rest.split("</pre>", 1)[1]}'
+    page.write_text(text)
+
+
+@pytest.mark.parametrize("kind", ["json", "html"])
+def test_layout_alone_is_said_where_nothing_else_differs(tmp_path, capsys, kind):
+    """An edited number that a program saved again: one line named it, and the next said that all is the same."""
+    page, line = _page(tmp_path, kind)
+    kept, data = page.read_text(), data_of(page.read_text())
+    _with(page, data)
+    assert run(line) == 1
+    said = capsys.readouterr().out
+    assert said.count("differs: ") == 1 and "differs: its layout alone" in said
+    page.write_text(kept)
+    data["guarantee"]["epsilon"] = 0.5
+    _with(page, data)
+    assert run(line) == 1
+    said = capsys.readouterr().out
+    assert "data: guarantee.epsilon: '0.5'; the model's: '" in said
+    assert (
+        "s alone" not in said
+        and "t alone" not in said
+        and "differs: its layout, too" in said
+        and said.count("differs: ") == 2
+    )
+    page.write_bytes(page.read_bytes().replace(b"\n", b"\r\n"))
+    assert run(line) == 1
+    said = capsys.readouterr().out
+    assert "s alone" not in said and "differs: its line endings, too" in said
+
+
+@pytest.mark.parametrize("kind", ["json", "html"])
+def test_what_the_file_alone_holds_is_never_called_the_models(tmp_path, capsys, kind):
+    """`nothing; the model's: '"a_note": ...'` laid the text of a forger to the model."""
+    page, line = _page(tmp_path, kind)
+    mark = (lambda text: str(escape(text))) if kind == "html" else str
+    note = '"a_note": "row 7: priors 3",'
+    for at in (mark('"version"'), mark('"adjacency"')):
+        kept = page.read_text()
+        page.write_text(kept.replace(at, f"{mark(note)}\n {at}", 1))
+        assert run(line) == 1
+        said = capsys.readouterr().out
+        assert "a_note: 'row 7: priors 3'; the model's: nothing" in said
+        assert "priors" not in "".join(one.split("the model's: ")[-1] for one in said.split("\n"))
+        page.write_text(kept)
+    first = mark('"version"')
+    page.write_text(kept.replace(first, f"{note}\n {first}", 1))
+    assert run(line) == 1  # without the marks of a page, too
+    assert "the model's: '\"a_note" not in capsys.readouterr().out
+
+
+def test_marks_of_a_page_that_are_left_out_are_no_layout(tmp_path, capsys):
+    """The data are the same, and what a browser shows of them is not."""
+    page, line = _page(tmp_path, "html")
+    page.write_text(page.read_text().replace(str(escape('"version"')), '"version"', 1))
+    assert run(line) == 1
+    said = capsys.readouterr().out
+    assert "differs: line" in said and "t alone" not in said

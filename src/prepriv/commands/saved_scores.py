@@ -75,7 +75,7 @@ def read_score(file: Path, model: Model, paid: Entry) -> SavedScore:
     is_page = file.suffix.lower() in (".html", ".htm")
     found.wrong += [
         f"it is not what its own numbers and its model give: {line}"
-        for line in (other_lines(text, made, dict(data), is_page) if is_page else [])
+        for line in (other_lines(text, made, dict(data), is_page, alike=not apart) if is_page else [])
     ]
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from markupsafe import escape
 
 from prepriv._version import own_version
 from prepriv.commands.exits import FOUND, Stop, reason
@@ -26,7 +28,7 @@ from prepriv.guarantees.second_account import NoEvents
 from prepriv.plans.stored import same
 from prepriv.release.both_accounts import second_account
 from prepriv.release.model import Model
-from prepriv.release.page import data_of, with_data
+from prepriv.release.page import block_of, data_of, with_block, with_data
 from prepriv.release.report import Errors, Evaluation, Report, as_text
 from prepriv.runs.self_audit import one_run
 
@@ -74,16 +76,13 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
         audited=audited,
     )
     here = made.to_json()
-    wrong = [
+    apart = [
         f"data: {line}"
         for name in sorted({*here, *data})
-        if not _alike(name, here, data)
-        for line in (
-            _first(_values_apart(here[name], data[name], name)) if name in here and name in data else [name]
-        )
+        for line in _first(_values_apart(_held(here, name), _held(data, name), name))
     ]
-    wrong = [*other, *wrong]
-    wrong += other_lines(text, made, data, path.suffix.lower() in (".html", ".htm"))
+    is_page = path.suffix.lower() in (".html", ".htm")
+    wrong = [*other, *apart, *other_lines(text, made, data, is_page, alike=not apart)]
     found = [SAID[SCORE]] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []
     found += [SAID[CANARIES]] if audited is not None else []
@@ -120,8 +119,12 @@ def both_accounts(report: Report) -> str:
     return said
 
 
-def _alike(name: str, here: dict[str, Any], there: dict[str, Any]) -> bool:
-    return name in here and name in there and same(here[name], there[name])
+class _Nothing:
+    """What stands nowhere: None is a value."""
+
+
+def _held(data: dict[str, Any], name: str) -> Any:
+    return data.get(name, _Nothing)
 
 
 def _first(places: list[str]) -> list[str]:
@@ -133,27 +136,56 @@ def _values_apart(made: Any, said: Any, at: str) -> list[str]:
     """Where plain data differ, and what stands in both places, where it is one value."""
     if isinstance(made, list) and isinstance(said, list) and len(made) == len(said):
         return [line for k, pair in enumerate(zip(made, said)) for line in _values_apart(*pair, f"{at}[{k}]")]
-    if isinstance(made, dict) and isinstance(said, dict) and made.keys() == said.keys():
-        return [line for key in made for line in _values_apart(made[key], said[key], f"{at}.{key}")]
-    if same(made, said):
+    if isinstance(made, dict) and isinstance(said, dict):
+        both = sorted({*made, *said})
+        return [
+            line for key in both for line in _values_apart(_held(made, key), _held(said, key), f"{at}.{key}")
+        ]
+    if made is not _Nothing and same(made, said):
         return []
     if isinstance(made, (list, dict)) or isinstance(said, (list, dict)):
         return [at]
-    return [f"{at}: {lines_apart(str(said), str(made))}"]
+    return [f"{at}: {lines_apart(*(None if one is _Nothing else str(one) for one in (said, made)))}"]
 
 
-def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool) -> list[str]:
-    """The first lines that are not those of the rebuilt report, its data apart, which are compared as data; and how many more there are."""
-    anew = with_data(made.to_html(), as_text(data)) if is_page else as_text(data)
+def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool, alike: bool) -> list[str]:
+    """The first lines that are not those of the rebuilt report, and how many more there are. Its data are compared as data: here alone how they are laid out.
+
+    alike: whether its data are those of the rebuilt report. Where they are not, no line of them is quoted as the model's: `data` are those of the file.
+    """
+    laid, own = as_text(data), made.to_html() if is_page else ""
+    whole = with_data(own, laid) if is_page else laid
     as_lf = text.replace("\r\n", "\n").replace("\r", "\n")
-    as_lf = as_lf.rstrip("\n") + anew[len(anew.rstrip("\n")) :] if as_lf != text else text
-    if text != anew and as_lf == anew:
+    as_lf = as_lf.rstrip("\n") + whole[len(whole.rstrip("\n")) :] if as_lf != text else text
+    ends = as_lf != text
+    held, line = block_of(as_lf) if is_page else (as_lf, 0)
+    found = _other_places(as_lf.split("\n"), with_block(own, held).split("\n")) if is_page else []
+    laid = str(escape(laid)) if is_page else laid
+    apart = held != laid
+    if ends and alike and not (found or apart):
         return ["its line endings alone (CRLF, and the report has LF): a mail or an editor changed them"]
-    if text != anew and not is_page and _pairs(text) == _pairs(anew):
+    saved_again = apart and _laid_out_again(held, laid, is_page)
+    if saved_again and alike and not found:
         return ["its layout alone: all that it states is the same, and a program saved it again"]
-    found = _other_places(as_lf.split("\n"), anew.split("\n"))
-    told = ["its line endings (CRLF, and the report has LF), beside what follows"] if as_lf != text else []
-    told += [f"line {at}: {lines_apart(a, b)}" for at, a, b in found[:_LINES]]
+    if apart and alike and not saved_again:
+        found += [(line + at, a, b) for at, a, b in _other_places(held.split("\n"), laid.split("\n"))]
+        found.sort(key=lambda one: one[0])
+        apart = False
+    told = ["its line endings, too (CRLF, and the report has LF)"] if ends else []
+    return [*told, *_listed(found), *(["its layout, too"] if apart else [])]
+
+
+def _laid_out_again(held: str, laid: str, is_page: bool) -> bool:
+    """Whether the same is stated in other lines. Of a page, whose marks stand for characters, no mark may be another one: what is shown would be, too."""
+    if not is_page:
+        return bool(_pairs(held) == _pairs(laid))
+    said, made = html.unescape(held), html.unescape(laid)
+    return escape(said) == held and bool(_pairs(said) == _pairs(made))
+
+
+def _listed(found: list[tuple[int, str | None, str | None]]) -> list[str]:
+    """The first lines that differ, and the numbers of more."""
+    told = [f"line {at}: {lines_apart(a, b)}" for at, a, b in found[:_LINES]]
     more = found[_LINES:]
     if more:
         listed = ", ".join(str(at) for at, _, _ in more[:_NUMBERS]) + (", ..." * (len(more) > _NUMBERS))

@@ -276,7 +276,18 @@ def data_of(text: str) -> Any:
 
 def with_data(text: str, data: str) -> str:
     """A page with other data, as text, in place of its own."""
-    return _DATA.sub(lambda found: f"{found[1]}{escape(data)}{found[3]}", text, count=1)
+    return with_block(text, escape(data))
+
+
+def with_block(text: str, block: str) -> str:
+    """The same with a block of data as it stands in a page, marks and all."""
+    return _DATA.sub(lambda found: f"{found[1]}{block}{found[3]}", text, count=1)
+
+
+def block_of(text: str) -> tuple[str, int]:
+    """The block of data of a page as it stands there, marks and all, and how many lines stand before its first one; of a text without one all of it."""
+    found = _DATA.search(text)
+    return (text, 0) if found is None else (found[2], text.count("\n", 0, found.start()))
 
 
 def noise_elsewhere(plan: Plan) -> tuple[tuple[str, str], ...]:

@@ -76,7 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "the words of a score are not compared with its numbers",
         WORDS,
         "commands/saved_scores.py",
-        "other_lines(text, made, dict(data), is_page) if is_page else []",
+        "other_lines(text, made, dict(data), is_page, alike=not apart) if is_page else []",
         "[]",
         (SCORES, "-k", "rows_is_not_taken"),
     ),
