@@ -69,3 +69,32 @@ def test_the_object_says_that_a_run_would_fail():
         said[n] = len(found.other_number)
         assert ("A run would fail" in str(found)) == bool(said[n]) == (not found.clean)
     assert said == {None: 0, 2: 0, 3: 1}
+
+
+NUMBERS = "label: {name: rate, low: 0.05, high: 0.36}\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
+
+
+@pytest.mark.parametrize(
+    ("rates", "code"),
+    [
+        ([5.5, 36.0, 7.25], 1),  # percent, and shares are declared
+        ([0.0, -3.0, 0.01], 1),
+        ([0.0, 5.0, 9.0], 1),  # on either side
+        ([5.0, None, None], 1),
+        ([5.0, 0.05, None], 0),  # a bound is within
+        ([0.1, 0.2, 0.3], 0),
+    ],
+)
+def test_validate_ends_with_1_where_not_one_label_lies_within_its_bounds(folder, capsys, rates, code):
+    """Rates in percent, with bounds of shares: a cell of a table said "out of bounds 10000", and the command ended with 0."""
+    (folder / "S.yaml").write_text(NUMBERS)
+    pd.DataFrame({"x": [0.1, 0.2, 0.3], "rate": rates}).to_csv("r.csv", index=False)
+    assert run(["validate", "r.csv", "--schema", "S.yaml"]) == code
+    out, err = capsys.readouterr()
+    beyond = "NOT ONE label lies within the declared bounds (0.05 to 0.36)"
+    assert (beyond in out) == bool(code) == ("labels do not fit" in err)
+    gaps = rates.count(None)
+    assert ("no declared label" in out) == bool(gaps)
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0.05, 0.36))
+    found = prepriv.validate(domain, [[0.1], [0.2], [0.3]], rates)
+    assert found.misspelled == bool(code) == (beyond in str(found))

@@ -63,8 +63,9 @@ def validate(
     """FOR THE CURATOR ONLY: count exactly which cells the declared rules change, and check the conditions of the
     guarantee. Never publish the output.
 
-    Exit code 1: a run would fail because of how many records there are, not one label is a declared class, or labels are not
-    declared and a declared class has no row. So this trains only if none is so: prepriv validate DATA --schema S.yaml && prepriv train DATA --schema S.yaml
+    Exit code 1: a run would fail because of how many records there are, not one label is a declared class or lies within
+    the declared bounds, or labels are not declared and a declared class has no row. So this trains only if none is so:
+    prepriv validate DATA --schema S.yaml && prepriv train DATA --schema S.yaml
     """
     if (schema is None) == (model is None):
         raise Stop("give --schema or --model: either says what is declared about these rows")

@@ -157,6 +157,12 @@ class Validation:
         without = missing + unread + unknown
         if without and not self.labels.counts and without == self.rows:
             return ("NOT ONE label is a number as declared: a model would be trained on noise alone",)
+        if self._all_beyond:
+            return (
+                f"NOT ONE label lies within the declared bounds ({self.labels.declared}): each counts as the nearer bound, so a model would learn nothing "
+                "else. Are the labels in the unit of the bounds?",
+                *self._without_label(without),
+            )
         told = tuple(
             f"no label is {name!r}, which is a declared class, and {unknown:,} label{'s are' if unknown > 1 else ' is'} not declared: compare how they are written"
             for name, count in self.labels.counts
@@ -167,12 +173,25 @@ class Validation:
             "otherwise they count as rows without a label"
             for name, count in self._spelled_otherwise
         )
-        if without:
-            told += (
-                f"{without:,} row{'s have' if without > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
-                "rows: training learns nothing from them, and scores are about the other rows",
-            )
-        return told
+        return told + self._without_label(without)
+
+    @staticmethod
+    def _without_label(rows: int) -> tuple[str, ...]:
+        """What becomes of so many rows without a label: a sentence."""
+        if not rows:
+            return ()
+        return (
+            f"{rows:,} row{'s have' if rows > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
+            "rows: training learns nothing from them, and scores are about the other rows",
+        )
+
+    @property
+    def _all_beyond(self) -> bool:
+        """Whether there are numeric labels, and not one lies within the declared bounds: as where percent were declared as shares."""
+        if self.labels is None:
+            return False
+        outside = self.labels.faults[FAULTS.index("out of bounds")]
+        return outside > 0 and sum(self.labels.faults) == self.rows
 
     @property
     def _spelled_otherwise(self) -> tuple[tuple[str, int], ...]:
@@ -188,13 +207,13 @@ class Validation:
     @property
     def misspelled(self) -> bool:
         """Whether not one label is as declared, or labels are not declared and a declared class has no row: as where names differ
-        in capitals. A model of the declared classes would then be trained on noise, or without one of them. Of a few labels it is said alone: one record
+        in capitals; or not one numeric label lies within its bounds. A model of the declared classes would then be trained on noise, or without one of them. Of a few labels it is said alone: one record
         must not decide whether a run takes place."""
         if self.labels is None or not self.rows:
             return False
         missing, unread, _, unknown = self.labels.faults
         if not self.labels.counts:
-            return missing + unread == self.rows
+            return missing + unread == self.rows or self._all_beyond
         counts = [count for _, count in self.labels.counts]
         return not any(counts) or (unknown > 0 and not all(counts))
 
