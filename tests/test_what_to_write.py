@@ -137,7 +137,13 @@ def test_what_is_private_already_says_so():
 
 
 @pytest.mark.parametrize(
-    "name, where", [("named_steps", "plan_.steps"), ("get_feature_names_out", "coefficients_.names")]
+    "name, where",
+    [
+        ("named_steps", "plan_.steps"),
+        ("get_feature_names_out", "coefficients_.names"),
+        ("set_output", "classes_"),
+        ("partial_fit", "part by part"),
+    ],
 )
 def test_what_a_pipeline_has_names_where_it_is(classifier, name, where):
     assert not hasattr(classifier, name)
@@ -228,7 +234,7 @@ def test_a_coarse_sketch_says_what_makes_its_cells_and_what_to_leave_out():
     told = {o.way: o.why for o in reading(pipeline, domain, n=4000, epsilon=1.0).options}["sketch"]
     assert "bins for each of 12 columns of numbers" in told and "fewer columns" in told
     told = {o.way: o.why for o in reading(pipeline, domain, n=4000, epsilon=0.4).options}["sketch"]
-    assert "such as PCA" in told and "lost accuracy" in told
+    assert "such as PCA" in told and "at several columns lost accuracy" in told
     many = replace(domain, columns={**columns, "job": Categorical([f"j{i}" for i in range(300)])})
     told = {o.way: o.why for o in reading(pipeline, many, n=4000, epsilon=1.0).options}["sketch"]
     assert "up to 302 cells for a column of categories" in told and "Declare fewer categories" in told

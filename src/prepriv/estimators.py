@@ -578,6 +578,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     @property
+    def set_output(self) -> Any:
+        """Not available. The AttributeError says what predict gives."""
+        raise AttributeError(
+            "a trained model has no output features to name: predict and predict_proba give arrays, whose columns are classes_"
+        )
+
+    @property
+    def partial_fit(self) -> Any:
+        """Not available. The AttributeError names what reads parts."""
+        raise AttributeError(
+            "each fit is a release of its own, which is paid for: fit reads a folder or a stream part by part, and costs its epsilon once"
+        )
+
+    @property
     def to_onnx(self) -> Any:
         """Not available. The AttributeError names what is exported."""
         raise AttributeError("the released model is exported: estimator.model_.to_onnx()")

@@ -24,7 +24,7 @@ from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.private_pipeline import reading
 from prepriv.release import noise_of_weights as law_of
-from prepriv.release.coefficients import EACH_HAS_A_LABEL, UNLABELLED, as_compared, most_noise
+from prepriv.release.coefficients import EACH_HAS_A_LABEL, UNLABELLED, Coefficients, as_compared, most_noise
 from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
 
@@ -1020,3 +1020,12 @@ def test_a_category_that_only_records_without_a_label_have_is_spoken_of():
         reg = prepriv.PrivateRegressor(domain, epsilon=1.0).fit(table[names], y)
         assert (UNLABELLED in str(reg.coefficients_)) == told
         assert (UNLABELLED in reg.report_.to_html()) == told
+
+
+def test_a_category_that_all_records_have_by_its_share_has_no_weight_to_print():
+    """Its weight less that of an average record is 0, and so is its noise: "+0, noise 0" read as certain."""
+    made = Coefficients(
+        np.array([[0.0], [0.3], [0.1]]), np.zeros(1), ("a=u", "a=v", "b"), (), classes=("yes",), noise=np.array([0.0, 0.2, 0.04])
+    )  # fmt: skip
+    line = next(line for line in str(made).splitlines() if "a=u" in line)
+    assert "not compared" in line and made.to_json()[0]["noise"] is None

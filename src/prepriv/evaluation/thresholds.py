@@ -14,7 +14,8 @@ from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
 
 THRESHOLDS_ARE_FREE = (
-    "They follow from the counts of the scores, so a choice among them is free: `prepriv predict --class-weight` takes the weight. "
+    "They follow from the counts of the scores, so a choice among them is free: `prepriv predict --class-weight` takes the weight, and in Python "
+    "`predict_proba` gives the probabilities. "
     "These counts have a noise of their own, so recall and precision can differ from those above. How groups fare at other weights is not in them: "
     "`prepriv evaluate --class-weight` measures a weight, with `--by` also in each group."
 )

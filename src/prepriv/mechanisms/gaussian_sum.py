@@ -84,5 +84,5 @@ def check_room(name: str, sensitivity: int, noise_multiplier: float, largest: in
     if int(largest) + NOISE_REACH * noise_multiplier * sensitivity >= CAPACITY:
         raise ValueError(
             f"the noise that this epsilon asks for is too large to be drawn: the sum of {name} could overflow 64 bits. Give a larger epsilon, or use fewer "
-            "records or fewer steps of training"
+            "records or fewer steps of training. Where steps are paid by sensitivity, they make it large: declare fewer gaps (missing=), or pay with way='budget'"
         )

@@ -127,7 +127,7 @@ def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
         return moved
     return (
         "Before predictions are added up, measure how far they are off on average: the measure `residuals`, with an error bound of "
-        f"{whole:.6g}, which cuts no error. {moved}"
+        f"{whole:.6g}, which cuts no error, in a measurement of its own: R² and other errors have more noise with so wide a bound. {moved}"
     )
 
 

@@ -196,7 +196,7 @@ class Coefficients:
                 "name": one.name,
                 "class": one.of_class,
                 "weight": one.weight,
-                "noise": one.noise if one.noise >= 0 else None,
+                "noise": one.noise if one.noise >= 0 and not one.alone else None,
                 "at_most": None if at_most is None else float(at_most[one.at]),
                 "in_part": one.in_part,
                 "perhaps_empty": one.perhaps_empty,
@@ -346,12 +346,19 @@ class _Weight:
         return self.unreached or self.perhaps_empty
 
     @property
+    def alone(self) -> bool:
+        """Whether released shares leave no other category of its column to compare it with, so that neither a weight nor its noise is left."""
+        return self.weight == 0.0 and self.noise == 0.0
+
+    @property
     def beyond(self) -> float:
         """How many times its noise it is from 0."""
         return abs(self.weight) / self.noise if self.noise > 0 else abs(self.weight)
 
     def __str__(self) -> str:
         told = [f"noise {self.noise:.2g}"] * (self.noise > 0) + ["learned in part"] * self.in_part
+        if self.alone:
+            told = ["not compared: by its released share all records have it"]
         end = "" if self.of_class is None else f" -> {self.of_class}"
         return f"{self.name}{end}: {self.weight:+.3g}" + (f" ({', '.join(told)})" if told else "")
 
@@ -364,7 +371,7 @@ _NO_EFFECT = (
 )
 
 
-_EMPTY = "of categories whose released share is within three times its noise ({}). Perhaps no record has one, perhaps many do. Where none has, a weight says nothing, however far from 0 it is:"
+_EMPTY = "of categories whose released share is within three times its noise ({}). Perhaps no record has one, perhaps many do. Where none has, a weight says nothing, however far from 0 it is. More records or a larger ε show the common ones, and a column whose categories are numbers can be declared as a number:"
 _CONSTANT = "numbers that are perhaps one value in nearly all records, by the sketch ({}). Such a weight takes a part of the intercept and says nothing, however far from 0 it is:"
 _UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise, and others take their part:"
 

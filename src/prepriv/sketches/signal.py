@@ -110,7 +110,10 @@ class Signal:
         if self.plan.domain.target is not None:
             return "With a numeric target only whole fits were measured (docs/sketch.md)."
         kind = "many cells" if self.verdict == "coarse" and self.tau > COARSE else self.verdict
-        return f"In tests on other tables, steps that look at the label lost accuracy: {MEASURED[kind]} (docs/sketch.md)."
+        return (
+            f"In tests on other tables, pipelines whose steps look at the label or at several columns lost accuracy: {MEASURED[kind]} (docs/sketch.md). "
+            "Yours can lose more."
+        )
 
     @property
     def _small_noise(self) -> str:

@@ -11,6 +11,38 @@ MIDDLES = "a mean of the middles of bins, whose interval does not know half a bi
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a lead over the class that noise makes the largest",
+        "our own: of several classes that are equally frequent the noisiest is taken for the commonest",
+        "evaluation/measured_quality.py",
+        "        max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it),\n",
+        "        over[most].high,\n",
+        ("tests/evaluation/test_lead.py", "-k", "holds_the_lead"),
+    ),
+    Mutant(
+        "a lead without the noise of the counts",
+        "an interval that leaves the noise out",
+        "evaluation/measured_quality.py",
+        'intervals.mean_of("lead", counts.ravel(), more.ravel(), rows.noise)',
+        'intervals.mean_of("lead", counts.ravel(), more.ravel(), 0.0)',
+        ("tests/evaluation/test_lead.py", "-k", "holds_the_lead"),
+    ),
+    Mutant(
+        "a score of average rows that noise in empty categories decides",
+        "our own: 0 of 3,200 was said of predictions around 180",
+        "release/noise_of_weights.py",
+        "known_cells(plan, maps).average)\n    rows",
+        "np.abs(known_cells(plan, maps).noise) + known_cells(plan, maps).share)\n    rows",
+        ("tests/release/test_wide_bounds.py", "-k", "one_category"),
+    ),
+    Mutant(
+        "a score of average rows where noise is larger than what it is for",
+        "our own: 954 of 1,000 was said of predictions around 690",
+        "release/coefficients.py",
+        "_MOST_OFF = 0.1  #",
+        "_MOST_OFF = 9.0  #",
+        ("tests/release/test_wide_bounds.py", "-k", "noise_decides"),
+    ),
+    Mutant(
         "a mean residual that is that of the middles of the bins",
         MIDDLES,
         "evaluation/figures.py",
