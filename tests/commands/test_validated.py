@@ -98,3 +98,26 @@ def test_validate_ends_with_1_where_not_one_label_lies_within_its_bounds(folder,
     domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0.05, 0.36))
     found = prepriv.validate(domain, [[0.1], [0.2], [0.3]], rates)
     assert found.misspelled == bool(code) == (beyond in str(found))
+
+
+@pytest.mark.parametrize("gaps", ["midpoint", "impute"])
+@pytest.mark.parametrize(
+    ("cells", "texts"),
+    [(["A", "B", "C"], True), (["A", None, None], True), (["A", "B", "0.5"], False), ([None] * 3, False)],
+)
+def test_a_column_without_a_number_is_asked_whether_it_is_one(folder, capsys, gaps, cells, texts):
+    """A column of texts that was declared numeric was answered with `missing: impute` alone."""
+    (folder / "S.yaml").write_text(
+        SCHEMA.replace("rows: ROWS\n", "") + f"  grade: {{type: numeric, low: 0, high: 1, missing: {gaps}}}\n"
+    )
+    table = pd.DataFrame({"x": [0.1, 0.2, 0.3], "grade": cells, "y": ["no", "yes", "no"]})
+    table.to_csv("g.csv", index=False)
+    assert run(["validate", "g.csv", "--schema", "S.yaml"]) == 0
+    out = capsys.readouterr().out
+    asked = "NOT ONE cell of 'grade' is a number"
+    assert (asked in out) == texts and ("missing: impute" in out) == (not texts and gaps == "midpoint")
+    assert run(["validate", "g.csv", "--schema", "S.yaml", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["no_numbers"]) == texts
+    columns = {"grade": prepriv.Numeric(0, 1, gaps)}
+    found = prepriv.validate(prepriv.Domain(columns, classes=["no", "yes"]), table[["grade"]], table["y"])
+    assert (asked in str(found)) == texts

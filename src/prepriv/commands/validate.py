@@ -111,6 +111,7 @@ def validate(
             "not_private": NOT_PRIVATE,
             "rows": found.counted,
             "columns": cells,
+            "no_numbers": list(found.no_numbers),
             "filled": list(found.filled),
             "gap_words": list(found.gap_words),
         }
@@ -125,7 +126,7 @@ def validate(
         found.lines,
         range(3, 7),
     )
-    for line in (*found.filled, *found.gap_words, *found.undeclared, *found.label_words):
+    for line in (*found.no_numbers, *found.filled, *found.gap_words, *found.undeclared, *found.label_words):
         console.print(line, soft_wrap=True)
     if no_labels:
         console.print(

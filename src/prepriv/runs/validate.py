@@ -120,8 +120,23 @@ class Validation:
             "the middle of its bounds. `missing: impute` (in Python Numeric(low, high, missing='impute')) fills them by a private mean: write it "
             "if you knew of gaps without this count. An imputer in a pipeline of prepriv.private fills them itself: give plan= to see that"
             for c in self.columns
-            if c.becomes and (cells := c.faults[0] + c.faults[1])
+            if c.becomes and (cells := c.faults[0] + c.faults[1]) and not self._all_texts(c)
         )
+
+    @property
+    def no_numbers(self) -> tuple[str, ...]:
+        """Which columns are declared numeric and hold no number: sentences."""
+        return tuple(
+            f"NOT ONE cell of {c.name!r} is a number as it is declared. Is the column a category, or are its numbers or dates written in another way "
+            "(`written:`, in Python Numeric(low, high, written=...))? As declared, a model learns nothing from it"
+            for c in self.columns
+            if self._all_texts(c)
+        )
+
+    def _all_texts(self, column: Counted) -> bool:
+        """Whether a column that is declared numeric holds texts, and not one number."""
+        missing, unread, _, _ = column.faults
+        return unread > 0 and missing + unread == self.rows
 
     @property
     def gap_words(self) -> tuple[str, ...]:
@@ -221,7 +236,7 @@ class Validation:
         table = [("column", "declared", "found", *FAULTS), *self.lines]
         widths = [max(map(len, column)) for column in zip(*table)]
         said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
-        said += [*self.filled, *self.gap_words]
+        said += [*self.no_numbers, *self.filled, *self.gap_words]
         said += [
             f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
             for step, what, good in self.conditions or ()
