@@ -710,7 +710,8 @@ def test_no_file_of_a_folder_hides_behind_the_receipt_of_another(paid, tmp_path,
     (out / "S.yaml").write_text(by_hand.replace("high: 1", "high: 2"))
     assert run(line) == 8
     said = capsys.readouterr().out
-    assert "S.yaml: NOT DECIDED, a schema declared by hand" in said and "has other columns, bounds" in said
+    assert "S.yaml: NOT DECIDED, a schema declared by hand" in said
+    assert "has other columns, bounds or categories (`dose`: high 2 in this schema, 1 in the model)" in said
     (out / "S.yaml").write_text(f"{by_hand}declared_by: J. Doe\n")
     assert run(line) == 8
     assert 'has other `declared_by:` ("J. Doe" here, nobody there)' in capsys.readouterr().out
@@ -1366,7 +1367,7 @@ def test_a_page_a_score_or_a_schema_that_lies_beside_another_model_is_asked_abou
         assert f"{good / name}: ok" not in out
         asked = next(line for line in out.split("\n") if "swapped" in line and f"{good / name}" in line)
         assert f"{what} of {of[bad]} and lies beside {of[good]}" in asked
-    assert "whose schema has other columns, bounds or categories (`age`, `dose`)" in out
+    assert "whose schema has other columns, bounds or categories (`age`: in this schema alone; `dose`: in the model alone)" in out
     assert run(["ledger", "verify", str(tmp_path)]) == 2  # without a ledger, which lies in that folder
     assert f"name a ledger before the files: nothing else says which charges there are. {ledger} lies" in (
         capsys.readouterr().err

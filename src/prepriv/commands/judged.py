@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from prepriv._text import printable
+from prepriv.columns import Categorical, Column, Numeric
 from prepriv.commands.beside import hashes_of, models_beside
 from prepriv.commands.charged import (
     Tables,
@@ -42,10 +44,12 @@ from prepriv.domain import Domain
 from prepriv.evaluation.found_hashes import SAID
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import of_draft
+from prepriv.guarantees.printed import exact
 from prepriv.ledger import Entry, Ledger
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
 from prepriv.runs.booked import booked_otherwise, charge_of_draft, not_booked
+from prepriv.tables.written import spelled
 
 _WORDS = (
     "its receipt and the hash of its model agree with the ledger, and its words were not checked: give its model, too, or run "
@@ -56,7 +60,7 @@ _NOT_GIVEN = (
     "its receipt and the hash of its model agree with the ledger, and its words were not checked: the model that it names ({digits}) is not among those that were given. "
     "Ask for that file as it was released"
 )
-_MOST_NAMED = 5  # columns
+_MOST_NAMED = 3  # columns, or categories of one
 _UNNAMED = "its claim includes a private draft that it does not name, as an earlier version wrote it, so the charge of the draft was not looked for"
 _WHICH_DRAFT = "which private draft its claim includes, and to which ledger the draft was charged. Ask for its schema and for that ledger, and give both"
 _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
@@ -302,11 +306,43 @@ def _names_apart(a: Domain, b: Domain) -> str:
 
 
 def _columns_apart(a: Domain, b: Domain) -> str:
-    """Which columns two domains declare otherwise, the first of them by name."""
+    """Which columns a schema and a model declare otherwise, and what of the first of them. What is declared was read of no record."""
     names = [name for name in {**a.columns, **b.columns} if a.columns.get(name) != b.columns.get(name)]
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    listed = ", ".join(f"`{printable(str(name))}`" for name in names[:_MOST_NAMED])
+    more = f"; and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    listed = "; ".join(
+        f"`{printable(str(name))}`: {_declared_apart(a.columns.get(name), b.columns.get(name))}"
+        for name in names[:_MOST_NAMED]
+    )
     return f" ({listed}{more})" if names else " (their order)"
+
+
+def _declared_apart(one: Column | None, other: Column | None) -> str:
+    """In what two declared columns differ, of a schema and of a model, with both values. None: not there."""
+    if one is None or other is None:
+        return f"in {'the model' if one is None else 'this schema'} alone"
+    if isinstance(one, Categorical) and isinstance(other, Categorical):
+        alone = [(name, "this schema") for name in one.categories if name not in other.categories]
+        alone += [(name, "the model") for name in other.categories if name not in one.categories]
+        said = ", ".join(f'"{printable(name)}" in {where} alone' for name, where in alone[:_MOST_NAMED])
+        more = f" and {len(alone) - _MOST_NAMED:,} more" if len(alone) > _MOST_NAMED else ""
+        return f"{said}{more}" or "its categories in another order"
+    if type(one) is not type(other):
+        return _both("", type(one).__name__.lower(), type(other).__name__.lower())
+    pairs = ((f.name, getattr(one, f.name), getattr(other, f.name)) for f in fields(one))
+    return ", ".join(_both(f"{name} ", *_as_cells(one, other, x, y)) for name, x, y in pairs if x != y)
+
+
+def _both(name: str, one: object, other: object) -> str:
+    return f"{name}{printable(str(one))} in this schema, {printable(str(other))} in the model"
+
+
+def _as_cells(one: Column, other: Column, x: Any, y: Any) -> tuple[object, object]:
+    """Two bounds as the cells of their columns say them, or as numbers where these look alike; anything else as it is."""
+    if not (isinstance(x, float) and isinstance(one, Numeric) and isinstance(other, Numeric)):
+        return x, y
+    told = spelled(x, one.written), spelled(y, other.written)
+    dated = isinstance(told[0], str) and isinstance(told[1], str) and told[0] != told[1]
+    return told if dated else (exact(x), exact(y))
 
 
 def _beside(page: Path, sha256: str) -> Path | None:
