@@ -320,6 +320,11 @@ def test_units_count_once_each():
         (["mean"], "asked of 1 column"),
         (["mean(pay, age)"], "asked of 1 column"),
         (["mean(nobody)"], "'nobody' is asked about, but the schema does not declare it"),
+        (["mean(Pay_)"], "; the closest name there is 'pay'"),
+        (
+            ["mean(pay) by twon"],
+            "'twon' is asked about, but the schema does not declare it; the closest name there is 'town'",
+        ),
         (["mean(job)"], "share(job)"),
         (["share(age)"], "asked of categorical columns"),
         (["crosstab(job, pay)"], "asked of categorical columns"),
@@ -340,6 +345,11 @@ def test_a_mistake_is_one_sentence_and_costs_nothing(questions, says, tmp_path):
         prepriv.ask(TABLE, COLUMNS, questions, epsilon=0.1, ledger=tmp_path / "L.db")
     assert says in str(caught.value) and "\n" not in str(caught.value)
     assert Ledger.open(tmp_path / "L.db").remaining().epsilon == 1
+
+
+def test_a_name_that_is_like_none_is_answered_with_none():
+    with pytest.raises(ValueError, match=r"does not declare it$"):
+        prepriv.ask(TABLE, COLUMNS, ["mean(nobody)"], epsilon=0.1)
 
 
 def test_a_count_by_texts_says_what_it_does_not_release():

@@ -21,6 +21,7 @@ from prepriv.description.look import Look, price
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.placed.checks import check_domain
+from prepriv.tables.readers import closest
 
 BINS = 20
 _MOST_CELLS = 1_000_000  # counts of one question
@@ -322,7 +323,8 @@ def plan_questions(
 
 
 def _instead(name: str, asked: Sequence[Asked], known: Mapping[str, Column]) -> str:
-    """What to ask in place of one category, or of two groups, whose text was read as the name of a column; "" for any other name."""
+    """What to ask in place of one category, or of two groups, whose text was read as the name of a column, or in place of a misspelt name; "" for any
+    other name. All is declared."""
     column = name.partition("=")[0].strip()
     if column in known and column != name:
         return f': one category cannot be asked about alone. Ask "share({column})", which has a line for each category at the same price'
@@ -332,7 +334,8 @@ def _instead(name: str, asked: Sequence[Asked], known: Mapping[str, Column]) -> 
             f': by takes one column. Ask twice, by {parts[0]} and by {parts[1]}, or ask "crosstab({parts[0]}, {parts[1]})" for how many '
             "records each pair has"
         )
-    return ""
+    near = closest(name, list(known))
+    return "" if near is None else f"; the closest name there is {shown(near)}"
 
 
 def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
