@@ -26,6 +26,7 @@ _MEANT = dict.fromkeys(("score", "test", "measure"), "evaluate") | {
     "synthesize": "sketch",
 }
 _OTHERWISE_CALLED = ("No such option", "Missing argument", "Got unexpected extra argument")
+_THRESHOLD = ". Of a trained model --class-weight does it: '{no: 0.2, yes: 0.8}' predicts yes above a probability of 0.2"
 _EXTRAS = {"matplotlib": "plots", "dp_accounting": "interop"}
 
 
@@ -113,12 +114,16 @@ def _with_call(text: str, error: Exception) -> str:
     context: Any = getattr(error, "ctx", None)
     if context is None or not text.startswith(_OTHERWISE_CALLED):
         return text
-    pieces = (re.sub("[{}]", "", piece).upper() for piece in context.command.collect_usage_pieces(context))
+    command = context.command
+    pieces = (re.sub("[{}]", "", piece).upper() for piece in command.collect_usage_pieces(context))
     words = [piece for piece in pieces if piece != "[OPTIONS]"]
     while context.parent is not None:
         words.insert(0, context.info_name)
         context = context.parent
     called = " ".join(["prepriv", *words])
+    weighs = any(one.name == "class_weight" for one in command.params)
+    if getattr(error, "option_name", None) == "--threshold" and weighs:
+        return text.rstrip(".") + _THRESHOLD
     told = text.removesuffix(" (Possible options: --help)").rstrip(".")
     return f"{told}. It is called as `{called}`, and `--help` lists its options"
 

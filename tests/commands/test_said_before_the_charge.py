@@ -284,6 +284,19 @@ def test_weighed_predictions_stand_beside_their_probabilities(folder, capsys):
     assert "'yes' is predicted from a probability of about 0.2 on" in weighed  # 1 / (1 + 4)
 
 
+def test_a_threshold_of_a_trained_model_is_answered_with_its_weights(folder, capsys):
+    """`predict` and `evaluate` have no --threshold, and said nothing of what does the same."""
+    said(capsys, "train", "t.csv", "--schema", "S.yaml", "--epsilon", "20", "--out", "m")
+    for command in ("predict", "evaluate"):
+        assert run([command, "m", "t.csv", "--threshold", "0.2"]) == 2
+        assert "--class-weight does it: '{no: 0.2, yes: 0.8}'" in capsys.readouterr().err
+    assert run(["report", "m", "--threshold", "0.2"]) == 2
+    assert "--class-weight" not in capsys.readouterr().err
+    said(capsys, "predict", "m", "t.csv", "--class-weight", "{no: 0.2, yes: 0.8}", "--out", "p.csv")
+    made = pd.read_csv("p.csv")
+    assert ((made["prediction"] == "yes") == (made["p(yes)"] > 0.2)).all()
+
+
 def test_an_evaluation_says_why_its_claim_is_above_what_it_spends(folder, capsys):
     """The draft of the schema may have read other people than the test rows are: that is said, and no cap for both is asked of them."""
     rng = np.random.default_rng(1)
