@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 
+import markupsafe
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +20,8 @@ from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.learners import GradientDescent, Logistic
 from prepriv.ledger import Ledger
+from prepriv.release.report import as_text
+from prepriv.release.summary import cap_in_words
 
 ROWS = pd.DataFrame({"dose": np.linspace(0, 1, 300), "place": ["a", "b", "c"] * 100})
 LABELS = ["no", "yes"] * 150
@@ -75,6 +78,43 @@ def test_every_word_of_a_score_is_what_its_numbers_give(package, capsys):
         assert SAID not in line
     asked = [line for line in said.splitlines() if "on which rows this score was measured" in line]
     assert len(asked) == 1 and SAID in asked[0]
+
+
+CAP = "All uses that its ledger grants together, not this score alone, may cost what the cap of that ledger allows: at most epsilon 3"
+
+
+def test_a_score_says_what_the_cap_of_its_ledger_allows(package):
+    """The page of the model and a description said it, and a score of the same ledger did not."""
+    page, data = (package / "e.html").read_text(), json.loads((package / "e.json").read_text())
+    assert page.count(CAP) == 2 and CAP in page.split('<pre id="data">')[0]  # in words and as data
+    assert any(CAP in one for one in data["promise"])
+    assert "The model and other releases about the same people add to it." in data["promise"]
+    plan = plan_evaluation(prepriv.Model.load(package / "m"), n=300, epsilon=0.9, measures=["confusion"])
+    alone = evaluate(plan, prepriv.Model.load(package / "m"), ROWS, LABELS)
+    assert "ledger grants" not in alone.to_html() + " ".join(alone.to_json()["promise"])
+
+
+def test_a_cap_that_a_score_states_is_compared_with_its_ledger(package, tmp_path, capsys):
+    """A page that states another cap, in its words and in its data alike, would be all that its own numbers give."""
+
+    def smaller(text):
+        data = json.loads(html.unescape(re.search('<pre id="data">(.*?)</pre>', text, re.S)[1]))
+        cap = data["ledger"]["cap"]
+        edited = cap.replace("epsilon 3", "epsilon 1")
+        assert edited != cap
+        data["ledger"]["cap"] = edited
+        receipt = data["ledger"]
+        made = cap_in_words(receipt, "this score")
+        old = next(one for one in data["promise"] if CAP in one)
+        data["promise"] = [made if one == old else one for one in data["promise"]]
+        before, rest = text.split('<pre id="data">')
+        end = rest.split("</pre>", 1)[1]
+        told = markupsafe.escape(as_text(data))
+        return f'{before.replace(old, made)}<pre id="data">{told}</pre>{end}'
+
+    folder = replaced(package, tmp_path, smaller)
+    said = verified(folder, capsys, 5)
+    assert f"{folder / 'e.html'}: WRONG: the cap that it states (" in said and "is not that of row" in said
 
 
 @pytest.mark.parametrize(

@@ -413,7 +413,7 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str], w
 
 
 def _of_its_charge(file: Path, places: Sequence[str]) -> list[str]:
-    """What the data of answers, a description or a sketch state otherwise than the ledger that paid for them."""
+    """What the data of answers, a description, a sketch or a score state otherwise than the ledger that paid for them."""
     data = data_in(file)
     books = [Ledger.open(place) for place in places]
     return [line for book in books for line in states_otherwise(data, book.header, book.entries())]

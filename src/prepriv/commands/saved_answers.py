@@ -1,4 +1,4 @@
-"""What answers, a description or a sketch say about their own charge, beside the ledger. Its hash covers the bytes of a file, and a file that was edited can be released again. docs/learn/auditing.md."""
+"""What answers, a description, a sketch or a score say about their own charge, beside the ledger. Its hash covers the bytes of a file, and a file that was edited can be released again. docs/learn/auditing.md."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.receipts import in_a_receipt
+from prepriv.commands.scores import model_of
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, cost_in_quanta, short_amount
 
@@ -16,12 +17,12 @@ _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 
 
 def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Entry]) -> list[str]:
-    """Where a file of answers states a charge that is not the one that its ledger booked, one line each; nothing where its receipt is not in this ledger."""
+    """Where a file of answers, or a score, states a charge that is not the one that its ledger booked, one line each; nothing where its receipt is not in this ledger."""
     told = data.get("ledger")
     told = told if isinstance(told, Mapping) else {}
     key = tuple(told.get(name) for name in ("plan_uid", "sequence", "head"))
     row = next((one for one in rows if (one.plan_uid, one.sequence, one.head) == key), None)
-    if row is None or not _ANSWERED.search(row.note.split(" | ")[0]):
+    if row is None or not (_ANSWERED.search(row.note.split(" | ")[0]) or model_of(row)):
         return []
     claim = data.get("guarantee")
     claim = claim if isinstance(claim, Mapping) else {}
@@ -52,7 +53,7 @@ def _delta(stated: Any, row: Entry, header: Header) -> Any:
 
 
 def _states_less(claim: Mapping[str, Any], header: Header, row: Entry) -> bool:
-    """Whether a claim, with private drafts or without, is below what was charged for the answers alone."""
+    """Whether a claim, with private drafts or without, is below what was charged for the file alone."""
     cost = _quanta(claim, header)
     return cost is None or not row.cost.fits(cost + _SLACK)
 

@@ -12,7 +12,6 @@ from prepriv.evaluation.group_pictures import groups_in_html
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.evaluation.thresholds import THRESHOLDS_ARE_FREE, threshold_heads
-from prepriv.guarantees.in_words import promise
 from prepriv.release.advice import to_do
 from prepriv.release.pictures import BLUE, GREY, coded, dot, label, page_style, stroke, svg, unit_axes
 from prepriv.release.report import as_text
@@ -138,13 +137,7 @@ def _data(of: PrivateEvaluation) -> str:
 
 def _promise(of: PrivateEvaluation) -> str:
     """What the claim of the score means, in guesses; nothing where nothing is claimed."""
-    made = of.guarantee_
-    if made is None:
-        return ""
-    seen = "this score and the draft of its schema" if of.plan.domain.drafts else "this score"
-    return (
-        f"<p>{coded(promise(made, seen))} The model and other releases about the same people add to it.</p>"
-    )
+    return f"<p>{coded(' '.join(of.promised))}</p>" if of.promised else ""
 
 
 def _whose(of: PrivateEvaluation) -> str:

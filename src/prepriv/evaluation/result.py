@@ -23,6 +23,7 @@ from prepriv.evaluation.measured_quality import quality_of
 from prepriv.evaluation.thresholds import NO_THRESHOLDS, ThresholdTable, thresholds_of
 from prepriv.guarantees.drafts import claims, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.in_words import promise
 from prepriv.guarantees.printed import epsilon_at, measured_alone, up
 from prepriv.guarantees.second_account import Event, Events
 from prepriv.plans.decision import decision_in_words
@@ -154,6 +155,18 @@ class PrivateEvaluation:
         return with_drafts(self.whole, self.plan.domain, self.plan.delta, self.plan.n)
 
     @property
+    def promised(self) -> list[str]:
+        """What its claim promises, what adds to it, and what the cap of its ledger allows: sentences; none where nothing is claimed."""
+        from prepriv.release.summary import cap_in_words  # which a score is measured without
+
+        made = self.guarantee_
+        if made is None:
+            return []
+        seen = "this score and the draft of its schema" if self.plan.domain.drafts else "this score"
+        more = "The model and other releases about the same people add to it."
+        return [promise(made, seen), more, *filter(None, [cap_in_words(self.receipt, "this score")])]
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What has to be known of it besides: remarks on the claims, what they rest on, where errors are cut."""
         claims = [made for made in (self.guarantee_, self.private and self.in_all) if made]
@@ -223,6 +236,8 @@ class PrivateEvaluation:
             "figures": [vars(f) for f in self.figures.values()],
             "counts": {name: c.tolist() for name, c in self.counts.items()},
         }
+        if self.whole is None and self.promised:  # that of a holdout stands on the page of its model
+            out["promise"] = self.promised
         if self.which_rows:
             out["which_rows"] = self.which_rows
         if self.thresholds:
