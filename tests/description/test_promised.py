@@ -54,3 +54,38 @@ def test_a_page_says_what_is_promised_what_adds_to_it_and_who_declared(kind, tmp
             right = re.search(r"right at most ([\d.]+) times in 100", text)
             assert right and float(right[1]) == pytest.approx(truth, abs=0.1) and float(right[1]) >= truth
             assert "two versions of one record" in text
+
+
+@pytest.mark.parametrize("kind", ["description", "answers", "sketch"])
+def test_a_page_says_what_several_rows_of_one_person_cost_and_how_many_records_are_declared(kind):
+    """A finding: answers named who declared the number of records, and not the number; the page of a model alone had several rows."""
+    made = _released(kind, Domain(COLUMNS, n=len(ROWS)), None)
+    data = json.loads(json_text(made)) if kind == "description" else made.to_json()
+    assert data["n"] == len(ROWS)
+    texts = [" ".join(data["promise"])]
+    if kind != "answers":
+        texts.append(html.unescape(description_html(made) if kind == "description" else sketch_html(made)))
+    for text in texts:
+        found = re.search(
+            r"One row, one person: .* at most ([\d.]+) times in 100 with 2 rows .*? and ([\d.]+) times in 100 with 5 rows",
+            text,
+        )
+        assert found
+        for right, rows in zip(found.groups(), (2, 5)):
+            truth = 100 * norm.cdf(rows * gdp_mu(1.0, 1e-6) / 2)  # of rows that one person has
+            assert truth <= float(right) <= truth + 0.2
+
+
+def test_several_rows_are_of_the_draft_too_and_of_no_unit(tmp_path):
+    """What the claim adds up counts, and a unit has no line: all rows of one are covered."""
+    drafted = Domain.draft(ROWS.assign(y=ROWS["sex"]), label="y", epsilon=2.0, delta=1e-6)
+    told = [
+        " ".join(prepriv.ask(ROWS, domain, ["share(sex)"], epsilon=1.0, delta=1e-6).to_json()["promise"])
+        for domain in (drafted, Domain(COLUMNS, n=len(ROWS)))
+    ]
+    right = [float(re.search(r"([\d.]+) times in 100 with 2 rows", text)[1]) for text in told]
+    assert right[0] > right[1]
+    whole = Domain(COLUMNS, n=30, unit="who", rows_per_unit=1)
+    people = ROWS.assign(who=np.arange(len(ROWS)) % 30)
+    made = prepriv.ask(people, whole, ["share(sex)"], epsilon=1.0, delta=1e-3).to_json()
+    assert "One row, one person" not in " ".join(made["promise"]) and made["n"] == 30

@@ -107,7 +107,14 @@ class Answers(Mapping[str, Answer]):
         look = self.plan.look
         out = {
             "guarantee": self.guarantee_.to_json(look.delta),
-            "promise": promised(self.guarantee_, self.plan.domain, self.receipt, "these answers"),
+            "promise": promised(
+                look.guarantee,
+                self.plan.domain,
+                self.receipt,
+                "these answers",
+                n=look.n,
+                delta=look.delta,
+            ),
             "plan_hash": look.hash,
             "releases": [
                 {"release": what, "share": share, "noise_multiplier": noise}

@@ -162,7 +162,8 @@ class Description:
     @property
     def promised(self) -> list[str]:
         """What its claim promises, what adds to it, and where columns and bounds come from: sentences."""
-        return promised(self.guarantee_, self.plan.domain, self.receipt, "this description")
+        look, domain = self.plan.look, self.plan.domain
+        return promised(look.guarantee, domain, self.receipt, "this description", n=look.n, delta=look.delta)
 
     @property
     def gaps_filled(self) -> list[str]:

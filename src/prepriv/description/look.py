@@ -209,11 +209,10 @@ def unit_of_rows(domain: Domain) -> dict[str, str]:
 
 
 def paid_by(look: Look, domain: Domain, receipt: Mapping[str, Any] | None) -> dict[str, Any]:
-    """How the data of everything that is released of a look end: the "claims" that its guarantee adds up, where a draft is among them, and the receipt of its charge in a "ledger", where one was charged."""
+    """How the data of everything that is released of a look end: n, which is declared or public, the "claims" that its guarantee adds up, where a draft is among them, and the receipt of its charge in a "ledger", where one was charged."""
     added = claims(look.guarantee, domain, look.delta)
-    return ({} if added is None else {"claims": added}) | (
-        {} if receipt is None else {"ledger": dict(receipt)}
-    )
+    told = {"n": look.n} | ({} if added is None else {"claims": added})
+    return told | ({} if receipt is None else {"ledger": dict(receipt)})
 
 
 def rows_there(table: Any, ledger: Any) -> int:

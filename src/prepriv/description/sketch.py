@@ -197,7 +197,8 @@ class SketchedTable:
     @property
     def promised(self) -> list[str]:
         """What its claim promises, what adds to it, and where columns and bounds come from: sentences."""
-        return promised(self.guarantee_, self.sketch.plan.domain, self.receipt, "this sketch")
+        look, domain = self.priced.look, self.sketch.plan.domain
+        return promised(look.guarantee, domain, self.receipt, "this sketch", n=look.n, delta=look.delta)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the claim, what the sketch is, and the noisy numbers.

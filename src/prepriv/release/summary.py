@@ -11,7 +11,7 @@ from prepriv._text import printable
 from prepriv.adjacency import n_is_public
 from prepriv.columns import Numeric, bounds_in_words
 from prepriv.domain import Domain
-from prepriv.guarantees.drafts import of_draft
+from prepriv.guarantees.drafts import of_draft, with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, hardly_limits, promise
 from prepriv.guarantees.notes import weak_claims
@@ -91,7 +91,8 @@ class ReportSummary:
         from prepriv.guarantees.several_rows import rows_of_one  # which a fit does without
         from prepriv.release.coefficients import hardly_reached_in_words
 
-        plan, found, several = report.plan, _quality(report), rows_of_one(_parts(report), report.plan.delta)
+        plan, found = report.plan, _quality(report)
+        several = rows_of_one(_added_up(report.part, plan.domain), plan.delta)
         weighed = bool(plan.class_weight) or any(isinstance(p.step, ClassCounts) for p in plan.steps)
         noise = report.model is not None and report.model.noise_alone
         one = "" if report.model is None else one_number_in_words(report.model)
@@ -203,20 +204,26 @@ def _of_target(target: Numeric) -> str:
     )
 
 
-def _parts(report: Report) -> list[Guarantee]:
-    """What the claim of a report adds up: the run and each draft; none without a claim."""
-    domain = report.plan.domain
-    return [] if report.part is None else [report.part, *(of_draft(d, domain) for d in domain.drafts)]
+def _added_up(part: Guarantee | None, domain: Domain) -> list[Guarantee]:
+    """What a claim adds up: the run and each draft of its schema; none without a claim."""
+    return [] if part is None else [part, *(of_draft(d, domain) for d in domain.drafts)]
 
 
 def _promised(report: Report, several: tuple[RowsOfOne, ...]) -> tuple[str, ...]:
     if report.guarantee is None:
         return ("No privacy is promised: this run used no noise, or noise for tests that can be reproduced.",)
+    rows = _of_several_rows(several, report.guarantee, report.plan.delta)
+    return (
+        promise(report.guarantee, seen_with(report)),
+        *filter(None, [rows, cap_in_words(report.receipt)]),
+    )
+
+
+def _of_several_rows(several: tuple[RowsOfOne, ...], claim: Guarantee, delta: float) -> str:
+    """What a claim is worth for someone with several rows; "" where a unit is declared."""
     from prepriv.guarantees.several_rows import rows_in_words
 
-    rests = bool(report.guarantee.conditions)
-    more = (rows_in_words(several, report.plan.delta, conditions=rests), cap_in_words(report.receipt))
-    return (promise(report.guarantee, seen_with(report)), *filter(None, more))
+    return rows_in_words(several, delta, conditions=bool(claim.conditions))
 
 
 def seen_with(report: Report) -> str:
@@ -228,12 +235,21 @@ def seen_with(report: Report) -> str:
     return " and ".join([", ".join(["this model", *more[:-1]]), *more[-1:]])
 
 
-def promised(guarantee: Guarantee, domain: Domain, receipt: Mapping[str, Any] | None, what: str) -> list[str]:
-    """What the page and the data of a description, of answers or of a sketch say about their claim, in sentences: the promise, what else adds to it,
-    and where columns and bounds come from. what: what was released, as "this sketch"."""
+def promised(
+    part: Guarantee, domain: Domain, receipt: Mapping[str, Any] | None, what: str, *, n: int, delta: float
+) -> list[str]:
+    """What the page and the data of a description, of answers or of a sketch say about their claim, in sentences: the promise, what it is worth for
+    someone with several rows, what else adds to it, and where columns and bounds come from.
+
+    part: what the run itself claims, without the drafts of its domain. what: what was released, as "this sketch". n: the declared number of records.
+    """
+    from prepriv.guarantees.several_rows import rows_of_one  # which a look does without
+
+    claim = with_drafts(part, domain, delta, n)
     seen = f"{what} and the draft of its schema" if domain.drafts else what
+    rows = _of_several_rows(rows_of_one(_added_up(part, domain), delta), claim, delta)
     more = cap_in_words(receipt, what) or "Other releases about the same people add to it."
-    return [promise(guarantee, seen), more, *_origin(domain)]
+    return [promise(claim, seen), *filter(None, [rows]), more, *_origin(domain)]
 
 
 def cap_in_words(receipt: Mapping[str, Any] | None, what: str = "this model") -> str:
