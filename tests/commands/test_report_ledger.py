@@ -1367,7 +1367,10 @@ def test_a_page_a_score_or_a_schema_that_lies_beside_another_model_is_asked_abou
         assert f"{good / name}: ok" not in out
         asked = next(line for line in out.split("\n") if "swapped" in line and f"{good / name}" in line)
         assert f"{what} of {of[bad]} and lies beside {of[good]}" in asked
-    assert "whose schema has other columns, bounds or categories (`age`: in this schema alone; `dose`: in the model alone)" in out
+    assert (
+        "whose schema has other columns, bounds or categories (`age`: in this schema alone; `dose`: in the model alone)"
+        in out
+    )
     assert run(["ledger", "verify", str(tmp_path)]) == 2  # without a ledger, which lies in that folder
     assert f"name a ledger before the files: nothing else says which charges there are. {ledger} lies" in (
         capsys.readouterr().err

@@ -106,6 +106,7 @@ def test_what_a_holdout_will_know_is_in_the_units_of_the_score(adjacency):
     words, made = said(10_000, classes=["a", "b"])
     rows = {name: np.array([1000.0, 1000.0, 0.0]) for name in made.releases}  # right, wrong, without a label
     measured = PrivateEvaluation(made, {"accuracy": rows["accuracy"]}, True).all_rows._accuracy()[0]
+    assert "8,000" in words and "1.25 times" in words  # what trains, beside the plan of all
     points = float(words.split("± ")[1].split()[0])
     assert points == pytest.approx(50 * (measured.high - measured.low), rel=0.05)
     assert "too few" in said(30, classes=["a", "b"])[0]

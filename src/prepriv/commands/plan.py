@@ -376,7 +376,10 @@ def score_in_words(plan: Plan, share: float) -> str:
             f"the mean absolute error would be known to ± {off * bound:.2g}{unit} or better if each has a label, where errors above {bound:.3g}{unit} count as "
             f"{bound:.3g}"
         )
-    return f"--holdout {share:g}: of about {counted} that are set aside, {told}"
+    return (
+        f"--holdout {share:g}: of about {counted} that are set aside, {told}. The rest of this plan trains on all {plan.n:,}; with the holdout it is about "
+        f"{plan.n - rows:,}, and the noise weighs {plan.n / max(plan.n - rows, 1):.3g} times as much"
+    )
 
 
 def show_compared(lines: Sequence[Compared]) -> None:
