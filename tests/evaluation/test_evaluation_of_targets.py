@@ -242,6 +242,27 @@ def test_what_would_show_more_than_the_mean_is_what_can(epsilon):
     assert made(enough).beats_mean and not made(enough // 2).beats_mean
 
 
+def test_what_would_show_r2_names_less_noise_only_where_it_would_of_either_sign():
+    """Of every R² below 0 that was noise for the most part it said that a larger ε would tell more, and of some above 0 that would not
+    stand out without noise either."""
+    rng, seen = np.random.default_rng(3), set()
+    for measures in (("r2",), ("r2", "absolute_error", "squared_error")):
+        without = plan_of_r2(1e6, *measures)
+        for epsilon, r2 in itertools.product((0.5, 1.0, 4.3), (-0.1, 0.05, 0.2, 0.4)):
+            plan = plan_of_r2(epsilon, *measures)
+            for made in (drawn_of_r2(plan, rng, r2=r2) for _ in range(8)):
+                found = made.quality
+                if found.r2 is None or found.beats_mean:
+                    continue
+                shown = PrivateEvaluation(without, made.counts, True).quality.beats_mean
+                more = found.more_on_the_mean
+                assert ("a larger ε alone may not be enough" in more) == (not shown)
+                assert shown or ") alone" not in more
+                assert found.r2 > 0 or not shown
+                seen.add((found.r2 > 0, shown, made["R2"].noise > made["R2"].sampling))
+    assert seen >= {(True, True, True), (True, False, True), (False, False, True), (False, False, False)}
+
+
 def drawn_of_r2(plan, rng, r2=0.15):
     """An evaluation of targets from 12 to 18 that deviate by 1.79, with this R² and normal errors."""
     n, bound = plan.n, plan.error_bound
@@ -320,11 +341,11 @@ def test_absolute_error_narrows_r2_where_it_is_named():
 
 def test_the_advice_names_less_noise_where_noise_hides_r2():
     figure = intervals.Figure("R2", 0.3, -0.1, 0.6, 0.2, 0.05)
-    assert intervals.noise_hides(figure) and intervals.rows_that_show(figure, 500) is None
+    assert intervals.rows_that_show(figure, 500) is None
     sampled = dataclasses.replace(figure, noise=0.05, sampling=0.2)
-    assert not intervals.noise_hides(sampled) and intervals.rows_that_show(sampled, 500) > 1000
+    assert intervals.rows_that_show(sampled, 500) > 1000
     below = dataclasses.replace(figure, value=-0.1)
-    assert intervals.noise_hides(below) and intervals.rows_that_show(below, 500) is None
+    assert intervals.rows_that_show(below, 500) is None
     said = Quality("40 rows", of_number=True, measures=("r2", "absolute_error"), by="g", set_aside=True)
     assert said.more_on_the_mean == (
         'a larger holdout (`--holdout`, `holdout=` in Python), a larger ε, `--measure r2` (`evaluate_measures=["r2"]` in Python) alone or '

@@ -188,13 +188,25 @@ class Measured:
         return [intervals.scaled(intervals.root(squared), self.plan.error_bound or 0.0)]
 
     def _r2(self) -> list[Figure]:
+        return [self._determination()]
+
+    @cached_property
+    def noise_hides_r2(self) -> bool:
+        """Whether R² would be shown to be above 0 without noise, its value being the true one; what is refused could be. Raises KeyError if
+        R² was not measured."""
+        quiet = self._determination(without_noise=True)
+        return quiet.low is None or quiet.low > 0
+
+    def _determination(self, *, without_noise: bool = False) -> Figure:
         error, target, baseline = (
             self._pair(name, name) for name in ("squared_error", "target", ERROR_OF_MEAN)
         )
         rows = max(1.0, self.labelled[0])
         mean, share = self.mean or target, self.plan.error_share
         limits: dict[str, Any] = {"own_mean": self.mean is None, "inside": self._inside[1]}
-        return [intervals.determination("R2", error, baseline, mean, share, rows, **limits)]
+        return intervals.determination(
+            "R2", error, baseline, mean, share, rows, **limits, without_noise=without_noise
+        )
 
     def _residuals(self) -> list[Figure]:
         mean = self._pair("mean residual", MEAN_RESIDUAL, self._inside_of_residuals, signed=True)

@@ -322,13 +322,15 @@ def determination(
     *,
     own_mean: bool,
     inside: float = 0.0,
+    without_noise: bool = False,
 ) -> Figure:
     """R², 1 less the mean squared error over that of always predicting the released mean, both cut alike; or -1 where it is lower.
 
     error, baseline: mean squares of the errors of the model and of the noisy mean, in [0, 1]. mean: of targets in [0, 1];
     share: the largest error that counts in the same unit. rows: how many there are, or a noisy number of them. own_mean: whether the
     mean is that of these rows, and not of more. inside: a number that the mean of v (1 - v), v the squared errors of the model, is not
-    below. What its noise adds to the baseline is taken off. Sampling: the largest variance that
+    below. without_noise: its interval, if the
+    same value came out without any. What the noise of the mean adds to the baseline is taken off. Sampling: the largest variance that
     two numbers in [0, 1] with these means leave to their difference. That of the errors is taken
     at the mean that each value of R² says they have, and at the estimate: of a few large errors the estimate alone can be 0.
     """
@@ -341,6 +343,8 @@ def determination(
     if variance < FEWEST * math.sqrt(own):
         return Figure(name)
     noise = (error.noise or 0.0) ** 2, own + (0.0 if own_mean else 4 * variance * of_mean)
+    if without_noise:
+        noise = 0.0, 0.0
 
     def of_noise(t: float) -> float:
         return noise[0] + (1 - t) ** 2 * noise[1]
@@ -391,13 +395,6 @@ def rows_that_show(made: Figure, rows: float) -> float | None:
         if times * math.hypot(noise, sampling) + noise < value:
             return rows * more
     return None
-
-
-def noise_hides(made: Figure) -> bool:
-    """Whether a figure that is not shown to be above 0 would be without noise, its value being the true one; of one that is not above
-    0 whether noise is the larger part."""
-    value, noise, sampling = (x or 0.0 for x in (made.value, made.noise, made.sampling))
-    return noise > sampling if value <= 0 else value > math.sqrt(Z_SQUARED) * sampling
 
 
 def _edge(excluded: Callable[[float], bool], inside: float, end: float) -> float:

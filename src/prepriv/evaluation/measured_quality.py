@@ -79,7 +79,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             rows_enough=None if r2 is None or shown else intervals.rows_that_show(r2, rows.labelled[0]),
             error_beside=_error_of_mean(rows),
             absolute_narrows=rows.narrower_beside_absolute_error,
-            noise_hides=r2 is None or r2.value is None or intervals.noise_hides(r2),
+            noise_hides=r2 is None or rows.noise_hides_r2,
             by=plan.by,
             error_bound=bound,
             largest_error=plan.error_bound,
