@@ -65,6 +65,22 @@ def test_a_lead_is_shown_more_often_than_by_two_intervals():
     assert apart < 0.4 and shown > 0.65
 
 
+def test_a_lead_is_no_further_from_0_than_both_shares_allow():
+    """65 (57 to 72) of 100 and 52 (40 to 64) stood beside "15 (0 to 51)": with three classes and accuracy counted by itself."""
+    rng = np.random.default_rng(3)
+    cells = np.array([[0.2, 0.06, 0.04], [0.06, 0.42, 0.04], [0.08, 0.06, 0.04]])
+    domain = Domain.box(0, 1, features=1, classes=["a", "b", "c"])
+    plan = plan_evaluation(domain, n=380, epsilon=1.0, delta=1e-5, measures=("accuracy", "confusion"))
+    for _ in range(20):
+        counts = rng.multinomial(380, cells.ravel() / cells.sum()).reshape(3, 3)
+        right = np.array([np.trace(counts), 380 - np.trace(counts), 0.0]) + plan.noise * rng.normal(size=3)
+        noisy = {"accuracy": right, "confusion": counts + plan.noise * rng.normal(size=(3, 3))}
+        found = quality_of(PrivateEvaluation(plan, noisy, True))
+        if found.lead.value is not None:
+            assert found.lead.low >= found.right.low - found.commonest.high - 1e-12
+            assert found.lead.high <= found.right.high - found.commonest.low + 1e-12
+
+
 def test_what_was_not_measured_has_no_lead():
     domain = Domain.box(0, 1, features=1, classes=["a", "b"])
     alone = plan_evaluation(domain, n=400, epsilon=1.0, delta=1e-5, measures="accuracy")
@@ -80,11 +96,11 @@ def test_the_page_says_by_how_much():
         "rows", Share("right", 0.68, 0.60, 0.76), Share("b", 0.57, 0.47, 0.67), lead=Share("lead", 0.11, 0.04, 0.18)
     )  # fmt: skip
     good = " ".join(found.good())
-    assert found.beats_the_commonest and "11 (4 to 18) in 100" in good and "does not beat" not in good
+    assert found.beats_the_commonest and "by 4 to 18 in 100" in good and "does not beat" not in good
     assert not any("always predicting" in said for said in to_do(found, weighed=False, weak=False))
     below = replace(found, lead=Share("lead", -0.11, -0.18, -0.04))
     assert below.below_the_commonest and "right less often" in (said := " ".join(below.good()))
-    assert "11 (4 to 18) in 100" in said
+    assert "by 4 to 18 in 100" in said
     open_ = replace(found, lead=Share("lead", 0.11, -0.01, 0.18))
     assert not open_.beats_the_commonest and "does not beat" in " ".join(open_.good())
     assert found.to_json()["more_right_than_the_commonest_class"]["low"] == 0.04

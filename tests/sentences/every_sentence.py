@@ -176,16 +176,17 @@ def _lead(known: Known, said: dict[str, Any]) -> float:
     """How much more often it is right than this class is, in 100 records; nan where what is printed says another number."""
     most = (known.table.y == said["class"]).sum() / known.labelled().sum()
     lead = 100 * ((known.figure("accuracy") or 0.0) - most)
-    if "v" not in said:
+    if "m" not in said:
         return lead
-    noise = max(0.1, 100 * known.seen["noise"].get((None, "accuracy"), 0.0))
     known.seen["lead"] = lead
-    return lead if agrees(abs(lead), said["v"], said["low"], said["high"], noise) else math.nan
+    off = 6 * max(0.1, 100 * known.seen["noise"].get((None, "accuracy"), 0.0))
+    return lead if read(said.get("n", "0")) - off <= abs(lead) <= read(said["m"]) + off else math.nan
 
 
 @says(
     "So the model is right more often than always answering [[class]].",
-    "So the model is right more often than always answering [[class]], by [[share]] in 100.",
+    "So the model is right more often than always answering [[class]], by [[n]] to [[m]] in 100.",
+    "So the model is right more often than always answering [[class]], by up to [[m]] in 100.",
 )
 def _above(known: Known, said: dict[str, Any]) -> bool:
     return said["class"] in known.commonest and _lead(known, said) > 0 and _beaten(known)[1]
@@ -193,7 +194,8 @@ def _above(known: Known, said: dict[str, Any]) -> bool:
 
 @says(
     "So the model is right less often than always answering [[class]].",
-    "So the model is right less often than always answering [[class]], by [[share]] in 100.",
+    "So the model is right less often than always answering [[class]], by [[n]] to [[m]] in 100.",
+    "So the model is right less often than always answering [[class]], by up to [[m]] in 100.",
     "It is right less often than always predicting [[class]]: do not use it for decisions.",
 )
 def _below(known: Known, said: dict[str, Any]) -> bool:

@@ -220,7 +220,7 @@ def commonest(rows: Measured, whole: Measured | None = None) -> Share | None:
 
 def lead_of(rows: Measured) -> Share | None:
     """How much more often predictions are right than the commonest class, whichever it is, is: of the same counts, so that records which are
-    right either way add neither noise nor chance. None where no confusion matrix was measured."""
+    right either way add neither noise nor chance; and no further from 0 than both shares allow. None where no confusion matrix was measured."""
     if "confusion" not in rows.counts:
         return None
     counts, right = rows.counts["confusion"], np.eye(len(rows.plan.domain.classes))
@@ -229,18 +229,17 @@ def lead_of(rows: Measured) -> Share | None:
         more = right.copy()
         more[k] -= 1.0  # of the records of this class, those that are not recognised
         over.append(intervals.mean_of("lead", counts.ravel(), more.ravel(), rows.noise))
-    if any(figure.value is None for figure in over):
+    hits, most_of = rows.right, commonest(rows)
+    if hits is None or most_of is None or None in (hits.value, most_of.value, *(f.value for f in over)):
         return Share("lead")
     sizes = counts.sum(axis=1)
     most = int(np.argmax(sizes))
     drawn = np.maximum(sizes, 0.0) + rows.noise**2 * len(counts)
     perhaps = sizes[most] - sizes < _SURELY * np.sqrt(drawn + drawn[most])  # the commonest of all people
-    return Share(
-        "lead",
-        over[most].value,
-        min(figure.low or 0.0 for figure in over),
-        max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it),
-    )
+    low = min(figure.low or 0.0 for figure in over)
+    high = max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it)
+    least, farthest = ((hits.low or 0.0) - (most_of.high or 0.0), (hits.high or 0.0) - (most_of.low or 0.0))
+    return Share("lead", over[most].value, max(low, least), min(high, farthest))
 
 
 def _rare(rows: Measured) -> tuple[str, ...]:

@@ -630,13 +630,15 @@ class Quality:
 
     @property
     def _by_how_much(self) -> str:
-        """The difference where it shows which of the two is right more often, in 100 predictions."""
-        if self.lead is None or self.lead.low is None or self.lead.high is None or self.lead.value is None:
+        """The ends of the difference where it shows which of the two is right more often, in 100 predictions. Its value is that of counts with noise of their own, and need not
+        be the difference of the two shares."""
+        if self.lead is None or self.lead.low is None or self.lead.high is None:
             return ""
-        ends = sorted((abs(self.lead.low), abs(self.lead.high)))
-        if self.lead.low <= 0.0 <= self.lead.high:
+        least, most = sorted((abs(self.lead.low), abs(self.lead.high)))
+        if self.lead.low * self.lead.high <= 0.0:
             return ""
-        return f", by {Share('lead', abs(self.lead.value), *ends)} in 100"
+        _, low, high = measured(least, least, most, digits=1, shift=2)
+        return f", by {'up' if low == '0' else low} to {high} in 100"
 
     def _of_rare(self) -> Iterator[str]:
         """What accuracy hides where a class is rare."""

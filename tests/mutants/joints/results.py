@@ -14,8 +14,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a lead over the class that noise makes the largest",
         "our own: of several classes that are equally frequent the noisiest is taken for the commonest",
         "evaluation/measured_quality.py",
-        "        max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it),\n",
-        "        over[most].high,\n",
+        "    high = max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it)\n",
+        "    high = over[most].high or 0.0\n",
         ("tests/evaluation/test_lead.py", "-k", "holds_the_lead"),
     ),
     Mutant(
