@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sketch_cases import ADJACENCIES, domain, frame
 
 from prepriv import Categorical, Domain, Numeric
+from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.sketches.fine_grid import cell_codes, cells_of, mass_bins, masses
@@ -198,16 +199,37 @@ def test_the_rule_says_before_the_charge_what_would_be_enough():
     weak = signal_of(facts(1000, 20, 0.05))
     assert weak.verdict == "too little" and "1,000 rows, 20 columns" in weak.sentence
     assert "its signal b is 5.6" in weak.sentence and MEASURED["too little"] in weak.sentence
-    assert "7,156 rows in place of 1,000; 7.2 times this ε" in weak.sentence
-    few = signal_of(facts(1000, 20, 0.27)).sentence
-    assert "1.8 times this share of the budget; 11 columns in place of 20" in few
-    assert weak.columns_enough == 0 and signal_of(facts(1000, 20, 0.27)).columns_enough == 11
-    for enough in (facts(weak.rows_enough, 20, 0.05), facts(1000, 11, 0.27)):
-        assert signal_of(enough).b >= 40
+    few = signal_of(facts(1000, 20, 0.27))
+    assert weak.columns_enough == 0 and f"{weak.rows_enough:,} rows in place of 1,000" in weak.sentence
+    for one, mu in ((weak, 0.05), (few, 0.27)):
+        assert signal_of(facts(one.rows_enough, 20, mu)).verdict == "enough"
+        assert signal_of(facts(round(0.9 * one.rows_enough), 20, mu)).verdict != "enough"
     assert signal_of(facts(1000, 20, 0.27)).verdict == "coarse"
     assert signal_of(facts(40_000, 14, 0.27)).verdict == "enough"
     one, three = (signal_of(facts(40_000, 14, 0.27, k=k)) for k in (1, 3))
     assert three.b == pytest.approx(one.b / 3) and three.tau == pytest.approx(3 * one.tau, rel=0.01)
+
+
+@pytest.mark.parametrize("needs", ["labels", "pairs", "columns"])
+@pytest.mark.parametrize(("n", "d", "epsilon"), [(1000, 10, 1.0), (600, 13, 1.0), (5000, 20, 0.3), (3000, 5, 1.0), (2500, 10, 1.0)])  # fmt: skip
+def test_each_way_that_is_named_is_enough(needs, n, d, epsilon):
+    """1.9 times ε was named, and followed: the noise of the tables was then too large, and 6.1 times was enough."""
+    mu, half = gdp_mu(epsilon, 1e-5), math.sqrt(0.25)
+    one = signal_of(facts(n, d, half * mu, needs=needs), (epsilon, 1e-5))
+    if one.enough:
+        return
+    assert signal_of(facts(one.rows_enough, d, half * mu, needs=needs)).enough
+    larger = half * gdp_mu(one.epsilon_enough, 1e-5)
+    assert signal_of(facts(n, d, larger, needs=needs)).enough
+    less = half * gdp_mu(0.85 * one.epsilon_enough, 1e-5)
+    assert not signal_of(facts(n, d, less, needs=needs)).enough
+    for way in one.ways_enough:
+        if "times this share" in way:
+            share = float(way.split()[0])
+            assert signal_of(facts(n, d, half * mu * math.sqrt(share), needs=needs)).enough and share <= 4
+    if one.columns_enough:
+        assert signal_of(facts(n, one.columns_enough, half * mu, needs=needs)).enough
+    assert f"ε = {one.epsilon_enough:g} in place of {epsilon:g}" in one.sentence
 
 
 @pytest.mark.parametrize("k", [1, 3])

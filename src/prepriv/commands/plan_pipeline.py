@@ -159,7 +159,9 @@ def ways_in_words(read: PipelineReading) -> list[tuple[str, str, str, str]]:
 
 def _signal(plan: Plan) -> list[str]:
     sketch = plan.steps[0].sketch
-    return [] if sketch is None or not plan.private else [signal_of(sketch).sentence]
+    return (
+        [] if sketch is None or not plan.private else [signal_of(sketch, (plan.epsilon, plan.delta)).sentence]
+    )
 
 
 def weak(caught: list[warnings.WarningMessage]) -> list[str]:

@@ -51,7 +51,7 @@ class PricedSketch:
     @property
     def signal(self) -> Signal:
         """From declared numbers alone."""
-        return signal_of(self.plan)
+        return signal_of(self.plan, (self.look.epsilon, self.look.delta))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

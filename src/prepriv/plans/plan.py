@@ -46,7 +46,7 @@ from prepriv.plans.claim import LESS, calibrated_noise, claim, with_best_tests
 from prepriv.plans.decision import checked
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import RowShift, Step
-from prepriv.sketches.signal import PAIRED, Signal, signal_of
+from prepriv.sketches.signal import Signal, signal_of
 from prepriv.space import Space
 
 _LARGEST_MULTIPLIER = 2.0**25  # of a step's own release, whose sensitivity is below 2^30 grid steps
@@ -339,8 +339,7 @@ def _auto(step: Step, domain: Domain, mu: float) -> float:
     share = least
     while share < most:
         sketch = step.paid.sketch_of(step, domain, mu * math.sqrt(share), True)
-        signal = signal_of(sketch)
-        if signal.verdict == "enough" and not signal.pair_noise > PAIRED:
+        if signal_of(sketch).enough:
             return share
         share *= _MORE
     return most
@@ -447,7 +446,7 @@ def make_plan(
     _check_written(plan)
     for p in plan.steps:
         if p.sketch is not None and plan.private:
-            check_signal(signal_of(p.sketch))
+            check_signal(signal_of(p.sketch, (epsilon, delta)))
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
     _rehearse(plan)

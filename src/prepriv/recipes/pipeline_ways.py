@@ -27,7 +27,7 @@ from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
 from prepriv.recipes.weak import RECIPE_LEVEL
-from prepriv.sketches.signal import PAIRED, signal_of
+from prepriv.sketches.signal import signal_of
 
 PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]
 PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
@@ -267,11 +267,12 @@ class PipelineWays(StepRule):
                 signal = signal_of(
                     steps[0].paid.sketch_of(
                         steps[0], domain.with_n(n), mu * math.sqrt(steps[0].paid.share), True
-                    )
+                    ),
+                    (epsilon, delta),
                 )
                 if signal.verdict == "too little":
                     return PaidOption("sketch", (), math.inf, False, signal.sentence)
-                enough = signal.verdict == "enough" and not signal.pair_noise > PAIRED
+                enough = signal.enough
                 why = "" if enough else signal.sentence
                 lost = signal.b < _LOST_B
             return PaidOption("sketch", steps, _factor(steps, domain, n, epsilon, delta), enough, why, lost)

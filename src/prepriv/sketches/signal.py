@@ -6,10 +6,15 @@ The thresholds were measured on 21 tables (docs/sketch.md); they are not part of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.printed import up
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape
 
@@ -26,6 +31,7 @@ MEASURED = {
     "too little": "4.8 points on average, as on uniform rows",
 }
 """What steps that look at the label lost beside a fit on the real rows: docs/sketch.md, which tests/sketches compares with it."""
+_MOST, _HALVINGS = 1e4, 8  # of what would be enough: times what there is; steps of the search
 _MORE_SHARE = 4.0  # times a share can grow: a quarter is the most that is bought by itself
 KEPT, LOST = 0.5, 0.4  # of the mean shrinkage after the release
 
@@ -33,12 +39,14 @@ KEPT, LOST = 0.5, 0.4  # of the mean shrinkage after the release
 @dataclass(frozen=True)
 class Signal:
     """What is known before a record is read. b: n mu / (sqrt(d) K k). tau: the expected noise of a table with the label, in total variation.
-    pair_noise: that of one correlation, nan where none is released. plan: whose it is."""
+    pair_noise: that of one correlation, nan where none is released. plan: whose it is. price: (epsilon, delta) of all that it is a part of; None:
+    not known."""
 
     plan: SketchPlan
     b: float
     tau: float
     pair_noise: float
+    price: tuple[float, float] | None = None
 
     @property
     def verdict(self) -> str:
@@ -56,12 +64,12 @@ class Signal:
         if self.b >= _ENOUGH:
             return (
                 f"the tables of the sketch hold many cells for {plan.n:,} {self._whose}{self._cells}: their noise is {self.tau:.3g} in total "
-                f"variation, and at most {CLEAR} is wanted. {self._lost} {self._fewer_cells}.{self._pairs}"
+                f"variation, and at most {CLEAR} is wanted. {self._lost} {self._fewer_cells}.{self._any_one}{self._pairs}"
             )
         weak = "would be noise" if self.verdict == "too little" else "is coarse"
         return (
             f"a sketch of this table ({self._facts}) {weak} at this budget: its signal b is {self.b:.2g}, and {_ENOUGH:g} is enough, "
-            f"{_LEAST:g} the least. {self._lost} Any one of these would be enough: {'; '.join(self.ways_enough)}.{self._pairs}"
+            f"{_LEAST:g} the least. {self._lost}{self._any_one}{self._pairs}"
         )
 
     @property
@@ -88,19 +96,40 @@ class Signal:
         return "Use more records, fewer columns or a larger ε, or give the sketch a larger share"
 
     @property
+    def enough(self) -> bool:
+        """Whether nothing of it is coarse: b, tables and pairs."""
+        return self.verdict == "enough" and not self.pair_noise > PAIRED
+
+    @property
     def ways_enough(self) -> tuple[str, ...]:
-        """What would be enough, one by one: rows, a share, columns."""
-        plan = self.plan
-        times = (_ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.n / plan.mu) ** 2
-        found = [
-            f"{self.rows_enough:,} {self._whose} in place of {plan.n:,}",
-            f"{math.sqrt(times):.2g} times this ε, about",
-        ]
-        if times <= _MORE_SHARE:
-            found.append(f"{times:.2g} times this share of the budget")
+        """What would be enough, one by one: rows, an epsilon, a share, columns. Each is rounded so that it is."""
+        plan, found = self.plan, list[str]()
+        if rows := self.rows_enough:
+            found.append(f"{rows:,} {self._whose} in place of {plan.n:,}")
+        if self.price is not None and (epsilon := self.epsilon_enough):
+            found.append(f"ε = {epsilon:g} in place of {self.price[0]:g}")
+        times = _least(lambda t: self._with_mu(plan.mu * math.sqrt(t)), _MORE_SHARE)
+        if times is not None and (self.price is None or self._has_share):
+            found.append(f"{times:g} times this share of the budget")
         if self.columns_enough >= 1:
-            found.append(f"{self.columns_enough} columns in place of {plan.d}")
+            found.append(
+                f"{self.columns_enough} column{'s' if self.columns_enough > 1 else ''} in place of {plan.d}"
+            )
         return tuple(found)
+
+    @property
+    def _any_one(self) -> str:
+        ways = self.ways_enough
+        return f" Any one of these would be enough: {'; '.join(ways)}." if ways else ""
+
+    def _with_mu(self, mu: float) -> bool:
+        return signal_of(replace(self.plan, mu=mu)).enough
+
+    @property
+    def _has_share(self) -> bool:
+        """Whether it is paid for by a part of a budget, which can grow."""
+        assert self.price is not None
+        return self.plan.mu < 0.99 * gdp_mu(*self.price)
 
     @property
     def _lost(self) -> str:
@@ -137,17 +166,40 @@ class Signal:
         classes = f", {plan.classes} classes" if plan.classes > 1 else ""  # none of a numeric target
         return f"{plan.n:,} {self._whose}, {plan.d} columns{classes}{units}"
 
-    @property
-    def rows_enough(self) -> int:
-        """How many records would be enough at this share."""
+    @cached_property
+    def rows_enough(self) -> int | None:
+        """How many records would be enough at this price; None: nothing up to `_MOST` times as many."""
         plan = self.plan
-        return math.ceil(_ENOUGH * math.sqrt(plan.d) * plan.classes * plan.k / plan.mu)
 
-    @property
+        def at(times: float) -> bool:
+            return signal_of(replace(plan, domain=plan.domain.with_n(math.ceil(plan.n * times)))).enough
+
+        times = _least(at, _MOST)
+        return None if times is None else math.ceil(plan.n * times)
+
+    @cached_property
+    def epsilon_enough(self) -> float | None:
+        """Which epsilon of the whole budget would be enough at this share; None: none up to `_MOST` times as large, or the price is not known."""
+        if self.price is None:
+            return None
+        epsilon, delta = self.price
+        share = self.plan.mu / gdp_mu(epsilon, delta)
+        times = _least(lambda t: self._with_mu(share * gdp_mu(epsilon * t, delta)), _MOST)
+        return None if times is None else float(up(epsilon * times, 2))
+
+    @cached_property
     def columns_enough(self) -> int:
-        """How many columns would be few enough at this share; 0 where one is too many."""
+        """How many columns would be few enough at this price, whichever are left; 0 where one is too many."""
         plan = self.plan
-        return math.floor((plan.n * plan.mu / (_ENOUGH * plan.classes * plan.k)) ** 2)
+        own = dict(plan.domain.columns)
+        sizes = dict(zip(plan.columns, plan.rows))
+        widest = sorted(own, key=lambda name: -sizes[name])
+        for count in range(len(own) - 1, 0, -1):
+            left = {name: own[name] for name in widest[:count]}
+            with suppress(ValueError):
+                if signal_of(replace(plan, domain=replace(plan.domain, columns=left))).enough:
+                    return count
+        return 0
 
     @property
     def _pairs(self) -> str:
@@ -161,15 +213,32 @@ class Signal:
         return f" Noise of one correlation is {self.pair_noise:.2g}, and at most 0.05 is wanted: {what}"
 
 
-def signal_of(plan: SketchPlan) -> Signal:
-    """The rule, from the declared facts of a plan."""
+def signal_of(plan: SketchPlan, price: tuple[float, float] | None = None) -> Signal:
+    """The rule, from the declared facts of a plan. price: as for `Signal`."""
     b = plan.n * plan.mu / (math.sqrt(plan.d) * plan.classes * plan.k)
     codes = float(
         np.mean([min(size, plan.bins + 1) if i in plan.numeric else size for i, size in enumerate(plan.rows)])
     )
     tau = 0.4 * plan.noise("tables") * codes * plan.classes / plan.n
     pair = plan.noise("pairs") / plan.n if "pairs" in plan.mechanisms else math.nan
-    return Signal(plan, b, tau, pair)
+    return Signal(plan, b, tau, pair, price)
+
+
+def _least(enough: Callable[[float], bool], most: float) -> float | None:
+    """A number of times that is enough, to two digits: about the least one. None where none up to `most` is."""
+    high = 1.0
+    while not enough(high):
+        if high >= most:
+            return None
+        high = min(2.0 * high, most)
+    low = high / 2.0
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    found = float(up(high, 2))
+    while not enough(found):  # bins are whole, so that a little more can be a little worse
+        found = float(up(1.02 * found, 2))
+    return found if found <= most else None
 
 
 def mu_enough(plan: SketchPlan) -> float:

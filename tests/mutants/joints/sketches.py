@@ -15,6 +15,14 @@ ALONE = ("tests/description/test_sketch.py", "-k")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "what would be enough for b alone",
+        "our own: 1.9 times the epsilon was named and paid, and the noise of the tables was still too large",
+        "sketches/signal.py",
+        '        return self.verdict == "enough" and not self.pair_noise > PAIRED\n',
+        "        return self.b >= _ENOUGH\n",
+        ("tests/sketches/test_sketch_estimates.py", "-k", "what_would_be_enough"),
+    ),
+    Mutant(
         "a selection by a numeric target gets no pairs",
         "our own until 26 November 2026: columns drawn apart from the target, so that it chose by chance",
         "payment.py",
