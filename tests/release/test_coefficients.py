@@ -387,6 +387,30 @@ def test_an_average_record_is_noisy_and_that_is_in_the_noise_of_weights():
     ).any()  # noise of their own alone
 
 
+def test_the_noise_of_a_column_that_may_not_vary_is_an_upper_limit_that_can_rise_with_epsilon():
+    """A reader saw more noise beside a weight at the larger ε, and took more ε for worse."""
+    rng, n = np.random.default_rng(1), 3000
+    table = pd.DataFrame({"wide": rng.random(n), "narrow": 0.5 + 0.02 * rng.standard_normal(n)})
+    y = np.clip(0.3 * table["wide"] + table["narrow"] - 0.15 + 0.05 * rng.standard_normal(n), 0, 1)
+    domain = Domain({c: Numeric(0, 1) for c in table}, target=Numeric(0, 1))
+
+    def fits(epsilon):
+        return [
+            prepriv.PrivateRegressor(domain, epsilon=epsilon, steps="linear").fit(table, y).coefficients_
+            for _ in range(6)
+        ]
+
+    few, many = fits(0.5), fits(4.0)
+    for found in (*few, *many):
+        assert found.noise[1] == pytest.approx(found.at_most[1]) and found.noise[0] < found.at_most[0] / 2
+        (said,) = (line for line in found.in_lines() if "is about that of training" in line)
+        assert "or its released variance is within three times its noise, `.at_most` is printed" in said
+        assert "an upper limit as a rule, and it can rise with ε where the noise itself falls" in said
+    assert max(one.noise[1] for one in few) < min(one.noise[1] for one in many)
+    seen, later = (np.std([one.weights[1, 0] for one in made]) for made in (few, many))
+    assert later < seen and later < np.mean([one.noise[1] for one in many])
+
+
 def test_the_noise_of_columns_that_vary_is_that_of_descent_on_such_rows(monkeypatch):
     """The law against descent itself: noisy gradients of a quadratic loss with the curvature of the rows that were made up."""
     rng, n = np.random.default_rng(1), 3000

@@ -58,7 +58,8 @@ MOST_NOISE = (
 """What noise is printed, where columns are not known to vary."""
 _LITTLE_NOISE = (
     "The noise is about that of training{}, as if other columns told half of what a column says. "
-    "Where no step has released how far a column varies, `.at_most` is printed. So those that may be noise can be effects, too."
+    "Where no step has released how far a column varies, or its released variance is within three times its noise, `.at_most` is printed. That is an upper limit "
+    "as a rule, and it can rise with ε where the noise itself falls. So those that may be noise can be effects, too."
 )
 TELL_THE_SAME = (
     "Columns that tell nearly the same share one effect. How it is divided among them can be noise, several times the noise that is given here{}, and such "
