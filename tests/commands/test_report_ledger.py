@@ -888,6 +888,12 @@ def by_hand(tmp_path_factory):
         ("rows: 50", "rows: 50 # row 17: Boston, black, f", "comments were not compared, on 1 line"),
         ("rows: 50", "rows: 50\n#17\n# Boston", "comments were not compared, on 2 lines"),
         ("rows: 50", "rows: &boston 50", "comments were not compared, on 1 line"),
+        (
+            "high: 1}",
+            "high: 1.000000000000000001953041204711}",
+            "on line 3 a number is written longer than its value needs: read it",
+        ),
+        ("rows: 50", "rows: 50   ", "on line 2 there are spaces at the end"),
     ],
 )
 def test_a_schema_by_hand_is_passed_only_where_all_of_it_was_compared(

@@ -24,7 +24,8 @@ from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
 from prepriv.runs.booked import in_words_of, ledger_of, not_booked, schema_files
-from prepriv.schemas.declared_file import parse_yaml, unread_lines
+from prepriv.schemas.declared_file import parse_yaml
+from prepriv.schemas.odd_lines import odd_lines, unread_lines
 from prepriv.schemas.schema import load_schema
 
 _SCHEMAS = (".yaml", ".yml")
@@ -35,6 +36,7 @@ _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")
 """How the names of ledgers often end: a damaged or empty one is known by it."""
 _MOST_BESIDE = 20  # files that are looked at
+_MOST_LINES = 3  # lines of a schema that are named
 _TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
 _MEASURED = b"<title>prepriv evaluation</title>"
 _REPORT = b"<title>prepriv report</title>"
@@ -372,10 +374,11 @@ _OF_PREDICTIONS = ("class_weight", "threshold")  # under `label:`
 
 
 def not_compared_in(file: Path) -> list[str]:
-    """What of a schema that was declared by hand nothing is compared with, in words: keys outside of a domain, and comments."""
+    """What of a schema that was declared by hand nothing is compared with, in words: keys outside of a domain, comments, and spellings that can hide text."""
     data = _data(file)
     keys = [f"`{key}:`" for key in data if key not in _OF_DOMAIN]
     keys += [f"`{key}:` of the label" for key in _OF_PREDICTIONS if key in data["label"]]
+    written = file.read_bytes().decode("utf-8")
     lines = unread_lines(file.read_text(encoding="utf-8"))
     found = (
         [
@@ -386,7 +389,14 @@ def not_compared_in(file: Path) -> list[str]:
     )
     if lines:
         found.append(f"its comments were not compared, on {lines} line{'s' if lines > 1 else ''}: read them")
+    found += [f"on {_lines(numbers)} {what}: read it" for what, numbers in odd_lines(written).items()]
     return found
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """ "line 3", "lines 3, 5" or "lines 3, 5, 7 and 4 more"."""
+    more = f" and {len(numbers) - _MOST_LINES:,} more" if len(numbers) > _MOST_LINES else ""
+    return f"line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:_MOST_LINES]))}{more}"
 
 
 def is_measurement(file: Path) -> bool:

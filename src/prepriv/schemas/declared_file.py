@@ -116,17 +116,13 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml(text, path)
 
 
-def unread_lines(text: str) -> int:
-    """How many lines of a YAML text hold what declares nothing: comments, and names of anchors, tags and directives. BadSchema of no YAML."""
-    rest = list(text)
+def compose_yaml(text: str) -> yaml.Node | None:
+    """The nodes of a valid YAML text, with the places at which they stand; None of an empty one."""
+    loader = _Loader(text)
     try:
-        for token in yaml.scan(text, Loader=yaml.SafeLoader):
-            if isinstance(token, yaml.ScalarToken) and token.style not in ("|", ">"):
-                start, end = token.start_mark.index, token.end_mark.index
-                rest[start:end] = (one if one == "\n" else " " for one in rest[start:end])
-    except yaml.YAMLError:
-        raise BadSchema("it is not YAML") from None
-    return sum(any(mark in line for mark in "#&*!%|>") for line in "".join(rest).splitlines())
+        return loader.get_single_node()
+    finally:
+        loader.dispose()
 
 
 def parse_yaml(text: str, name: object) -> Any:

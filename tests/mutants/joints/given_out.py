@@ -481,6 +481,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (FILES, "-k", "all_of_it_was_compared"),
     ),
     Mutant(
+        "numbers in a schema by hand that are longer than their values need are passed over",
+        CLASS,
+        "schemas/odd_lines.py",
+        "if _is_number(node, key) and not _is_usual(node, key)",
+        "if False",
+        ("tests/commands/test_schemas_by_hand.py", "-k", "longer_than_its_value"),
+    ),
+    Mutant(
         "the rows of a schema by hand are compared with nothing",
         CLASS,
         "commands/judged.py",
