@@ -119,6 +119,7 @@ def _is_plain(node: yaml.ScalarNode, text: str) -> bool:
         ways |= {
             yaml.dump(value, default_style='"', allow_unicode=wide, width=10**9).strip()[1:-1]
             for wide in (True, False)
+            if "\\" in raw
         }
     raw = raw[1:-1] if node.style else raw
     return re.sub("[ \n]", "", raw) in {re.sub("[ \n]", "", way) for way in ways}
