@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,8 @@ def released_again(folder, tmp_path):
         paid = {"adjacency": "replace-one", "epsilon": row.cost.main / 1e9, "delta": row.cost.delta / 1e18}
         charge = Ledger.open(ledger).charge(row.plan_uid, row.plan_hash, note=row.note, **paid)
         data["ledger"] |= {"sequence": charge.sequence, "head": charge.head}
-        total = f"epsilon {row.cost.main / 1e9:.9g}, delta 0.000001"
+        delta = Decimal(row.cost.delta).scaleb(-18).normalize()
+        total = f"epsilon {row.cost.main / 1e9:.9g}, delta {delta:f}"
         data["ledger"] |= {"total": total}
         edit(data)
         made = json.dumps(data, indent=1) + "\n"
