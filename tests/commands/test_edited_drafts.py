@@ -505,6 +505,16 @@ def test_a_record_of_a_ledger_with_other_charges_says_many_releases(copy, capsys
     assert record["deployment_model"]["release_type"] == "One release"
 
 
+def test_a_record_of_a_ledger_with_a_later_score_says_many_releases(copy, capsys):
+    """It said "One release" of a model whose later score was charged and not at hand."""
+    rows = str(len(pd.read_csv("../t.csv")))
+    score = ["evaluate", "run", "../t.csv", "--ledger", "L.db", "--epsilon", "0.1", "--rows", rows]
+    assert run([*score, "--out", "../score.json"]) == 0
+    run(["report", "run", "--ledger", "L.db", "--record", "one.yaml"])
+    record = yaml.safe_load(Path("one.yaml").read_text())["deployment"]
+    assert record["deployment_model"]["release_type"] == "Many releases"
+
+
 def test_a_draft_that_was_charged_after_the_model_is_no_question(copy, capsys):
     """The chain shows that the model was released before, and it was asked whether its bounds come from that draft."""
     draft = ["schema", "init", "../t.csv", "--label", "y", "--classes", "no,yes", "--epsilon", "0.3"]

@@ -43,7 +43,7 @@ from prepriv.commands.outputs import check_standard_output, writable_file, write
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
 from prepriv.commands.receipts import asked_of_rows, files_of, header_of, no_model
 from prepriv.commands.saved_scores import read_score
-from prepriv.commands.scores import ScoresAtHand
+from prepriv.commands.scores import ScoresAtHand, later_scores
 from prepriv.commands.several import beside_its_rows, booked_together, copies, copy_in_words, hardly_limited
 from prepriv.commands.verify import both_accounts, data_in, differences, of_another_version
 from prepriv.evaluation.found_hashes import SAID
@@ -396,7 +396,9 @@ def _check_charge(
             ),
         ]
         paid_beside = [] if wrong else other_charges(places, released, shown)
-        many = bool(scores or paid_beside or shown - {(released.receipt or {}).get("plan_uid")})
+        own = (released.receipt or {}).get("plan_uid")
+        scored = any(later_scores(released, rows) for _, rows in of_each.values())
+        many = bool(scored or scores or paid_beside or shown - {own})
         further = [
             *hardly_limited(of_each),
             *beside_its_rows([*books]).values(),

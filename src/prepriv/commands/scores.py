@@ -56,16 +56,21 @@ def not_covered(model: Model, header: Header, rows: Sequence[Entry]) -> str:
     return f"{_NOT_COVERED}. With each later score that was charged (charges {listed}), for someone whose data are in all of them: {together}"
 
 
+def later_scores(model: Model, rows: Sequence[Entry]) -> list[Entry]:
+    """The charges of scores of a model, beside its training."""
+    digits = model_hash(model)[:DIGITS]
+    return [one for one in rows if model_of(one) == digits]
+
+
 def paid_together(model: Model, header: Header, rows: Sequence[Entry]) -> list[Entry] | None:
     """The charges of a model and of its later scores.
 
     None where this ledger did not book each of them, where it books by periods, or where the costs are not all about a record, or all about a unit.
     """
-    digits = model_hash(model)[:DIGITS]
+    scores = later_scores(model, rows)
     drafts = [charge_of_draft(rows, one) for one in model.declared.domain.drafts]
     own = {(model.receipt or {}).get("plan_uid"), *(one.plan_uid for one in drafts if one is not None)}
-    charged = [one for one in rows if one.kind == "charged"]
-    paid = [one for one in charged if one.plan_uid in own or model_of(one) == digits]
+    paid = [one for one in rows if one.kind == "charged" and (one.plan_uid in own or one in scores)]
     missing = None in drafts or not own <= {one.plan_uid for one in paid}
     return None if missing or header.periods or len({whose(one.note) for one in paid}) > 1 else paid
 
