@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import prepriv
 from prepriv.preprocessing.compiled import CompiledMap
@@ -65,6 +66,30 @@ def test_a_column_that_is_one_value_stands_in_a_list_of_its_own_whatever_the_noi
         "cut of large errors",
     ):  # no law is known after a sketch; of solved sums no noise either
         assert (told in said[1]) == (found.noise is not None)
+
+
+def test_bins_stand_in_that_list_and_are_not_said_to_say_nothing():
+    """Two bins with half of the records each "say nothing", it said, and one that hardly a record was in stood among the others."""
+    classifier = make_pipeline(KBinsDiscretizer(3), LogisticRegression())
+    domain = prepriv.Domain({"x": DOMAIN.columns["x"]}, classes=DOMAIN.classes, n=N)
+    for rows in (ROWS[["x"]], ROWS[["x"]].round(-2)):  # the second has two values
+        made = prepriv.private(classifier, domain, epsilon=8.0, way="sketch").fit(rows, LABELS)
+        found = made.coefficients_
+        assert {
+            one for one, flag in zip(found.names, found.perhaps_constant) if "bin" in one and not flag
+        } == set()
+        assert "bins that perhaps" in str(found) and "which you know" in str(found)
+
+
+def test_categories_are_not_taken_for_such_numbers():
+    columns = {"c": prepriv.Categorical(["u", "v"]), "x": DOMAIN.columns["x"]}
+    domain = prepriv.Domain(columns, classes=DOMAIN.classes, n=N)
+    rows = ROWS[["x"]].assign(c=np.where(np.arange(N) % 2, "u", "v"))[["c", "x"]]
+    encoded = make_column_transformer((OneHotEncoder(), ["c"]), (StandardScaler(), ["x"]))
+    made = prepriv.private(make_pipeline(encoded, LogisticRegression()), domain, epsilon=8.0, way="sketch").fit(rows, LABELS)  # fmt: skip
+    found = made.coefficients_
+    flagged = {one for one, flag in zip(found.names, found.perhaps_constant) if flag}
+    assert not {"c=u", "c=v"} & flagged
 
 
 def test_without_noise_none_is_printed_after_a_sketch():

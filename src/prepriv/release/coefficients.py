@@ -39,7 +39,7 @@ from prepriv.release.noise_of_weights import (
     part_learned,
     score_of_average_rows,
 )
-from prepriv.release.sketched_means import most_within_a_cell, sketched_means
+from prepriv.release.sketched_means import most_within_a_cell, range_between_cells, sketched_means
 from prepriv.space import Space
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Coefficients:
     shared: whether weights of categories are about an average record, which has each category of a column by its released share: its score was moved to
     the intercept. perhaps_empty: (d,), the categories whose share is within three times its noise: perhaps no record has them. None: not known.
 
-    perhaps_constant: (d,), after a sketch: features of numbers that are perhaps one value in nearly all records. Such a one is a second intercept, whatever its weight
+    perhaps_constant: (d,), after a sketch: features of numbers that are perhaps one value in nearly all records, all bins among them. Such a one is a second intercept, whatever its weight
     is. None: not known.
 
     in_part: (d,), of what training with noise is known to learn less than four fifths of an effect, or not known to learn more, and of the categories that
@@ -373,7 +373,10 @@ _NO_EFFECT = (
 
 
 _EMPTY = "of categories whose released share is within three times its noise ({}). Perhaps no record has one, perhaps many do. Where none has, a weight says nothing, however far from 0 it is. More records or a larger ε show the common ones, and a column whose categories are numbers can be declared as a number:"
-_CONSTANT = "numbers that are perhaps one value in nearly all records, by the sketch ({}). Such a weight takes a part of the intercept and says nothing, however far from 0 it is:"
+_CONSTANT = (
+    "numbers that are perhaps one value in nearly all records, and bins that perhaps nearly all records, or none, are in ({}). What was released with the model does not say it. "
+    "The weight of such a one takes a part of the intercept and says nothing, however far from 0 it is; that of a bin which you know to hold some of the records is an effect:"
+)
 _UNREACHED = "numbers that StandardScaler leaves in units of their bounds ({}). Their weights can be far too small, by more than their noise, and others take their part:"
 
 
@@ -522,6 +525,7 @@ def _perhaps_constant(model: Model) -> NDArray[np.bool_] | None:
     for planned, released in zip(model.declared.steps, model.maps):
         if planned.sketch is not None and isinstance(released, CompiledMap):
             found = most_within_a_cell(planned.sketch, released) >= _MOST_OF_ITS_RANGE
+            found |= range_between_cells(planned.sketch, released) == 0.0
             more = len(model.weights) - 1 - len(found)  # of `Homogenize`
             return np.append(found, np.zeros(more, np.bool_)) if more in (0, 1) else None
     return None

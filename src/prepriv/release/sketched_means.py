@@ -42,6 +42,15 @@ def most_within_a_cell(plan: SketchPlan, released: CompiledMap) -> Floats:
     return most
 
 
+def range_between_cells(plan: SketchPlan, released: CompiledMap) -> Floats:
+    """How far apart each feature is, at most, at the edges of the fine cells of a number, or of the categories of a column, (features,): 0 of a bin
+    that lies within one cell, or that no drawn row was in."""
+    most = np.zeros(released.features)
+    for rows in _one_at_a_time(plan, _categories_or_edges):
+        most = np.maximum(most, np.ptp(released.transform(rows), axis=0))
+    return most
+
+
 def _one_at_a_time(plan: SketchPlan, cells_of_one: Callable[[Column, int], Floats]) -> Iterator[Floats]:
     """For each column of the domain encoded rows that differ in it alone. cells_of_one: its cells, by the column and the number of codes of its table."""
     columns = plan.domain.columns
@@ -68,3 +77,8 @@ def _codes(column: Column, codes: int) -> Floats:
 def _edges(column: Column, _: int) -> Floats:
     """The edges of the fine cells of a number; the first category twice."""
     return np.eye(column.width)[[0, 0]] if isinstance(column, Categorical) else cells_of(column)[:, None]
+
+
+def _categories_or_edges(column: Column, codes: int) -> Floats:
+    """Each category, or the edges of the fine cells of a number."""
+    return (_codes if isinstance(column, Categorical) else _edges)(column, codes)
