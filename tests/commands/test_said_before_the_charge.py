@@ -99,17 +99,19 @@ def test_errors_of_a_number_are_told_in_parts_of_what_counts():
 
 
 def test_a_description_and_answers_that_will_be_wide_are_said(folder, capsys):
-    """An analyst described 600 rows at epsilon 0.05 and asked about them, and read nothing but "too few to say"."""
-    (folder / "S.yaml").write_text(SCHEMA.replace("40", "600"))
-    pd.DataFrame({"x": np.linspace(0, 1, 600), "y": ["no", "yes"] * 300}).to_csv("q.csv", index=False)
+    """An analyst described few rows at a small epsilon and asked about them, and read nothing but "too few to say"."""
+    (folder / "S.yaml").write_text(SCHEMA.replace("40", "6000"))
+    pd.DataFrame({"x": np.linspace(0, 1, 6000), "y": ["no", "yes"] * 3000}).to_csv("q.csv", index=False)
     asked = ["q.csv", "--schema", "S.yaml", "--epsilon"]
     for first in (["describe"], ["ask", "q.csv", "mean(x)", "histogram(x)", "median(x)"]):
         rest = asked if len(first) == 1 else asked[1:]
-        told = said(capsys, *first, *rest, "0.04")
-        warned = told[told.index("WARNING: 600 records are few") :]
+        told = said(capsys, *first, *rest, "0.004")
+        warned = told[told.index("WARNING: 6,000 records are few") :]
         assert warned.index("before this line") < warned.index("95 % interval of its noise")
         assert '"too few to say"' in warned and "± " in warned
-        enough = warned.split("needs about epsilon = ")[1].split(",")[0]
+        enough = warned.split("needs about epsilon = ")[-1].split(",")[
+            0
+        ]  # the last is for the quantiles, which need most
         assert "are few for" not in said(capsys, *first, *rest, enough)
         assert "are few for" in said(capsys, *first, *rest, str(float(enough) / 3))
 
@@ -167,14 +169,64 @@ def test_groups_are_warned_of_by_their_own_size(adjacency):
         assert max(errors) < 0.06, kind
 
 
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+@pytest.mark.parametrize(
+    "kind", ["median(x)", "quantile(x, 0.1)", "minimum(x)", "maximum(x)", "median(x) by job"]
+)
+def test_quantiles_are_warned_of_by_their_ranks(kind, adjacency):
+    """An analyst asked for a median. At the ε that was named, and up to four times as much, its interval was the whole of the bounds."""
+    columns, n = {"x": prepriv.Numeric(0, 1), "job": prepriv.Categorical(["a", "b"])}, 4000
+
+    def planned(epsilon, records=n):
+        return plan_questions(columns, [kind], epsilon=epsilon, n=records, adjacency=adjacency)
+
+    assert '"too few to say"' in wide_answers(planned(0.01))
+    told = wide_answers(planned(0.2))
+    assert "or the rank of a quantile: " in told and "fewer questions" not in told
+    half = half_in_parts(planned(0.2), planned(0.2).questions[0], n)
+    assert '"too few to say"' in told if math.isnan(half) else f"about ± {100 * half:.0f} in 100" in told
+    enough = float(told.split("it needs about epsilon = ")[1].split(",")[0])
+    records = int(told.split("or about ")[1].split(" records")[0].replace(",", ""))
+    for epsilon, many in ((enough, n), (0.2, records)):
+        assert not wide_answers(planned(epsilon, many))
+        assert "are few for" in wide_answers(planned(0.4 * epsilon, many))
+        table = pd.DataFrame({"x": (np.arange(many) + 0.5) / many, "job": ["a", "b"] * (many // 2)})
+        found = [asked_once(table, columns, kind, epsilon, many, adjacency) for _ in range(5)]
+        widths = [e.high - e.low for answer in found for e in answer]
+        assert np.median(widths) < 0.25  # ± 5 in 100, and a bin at either end
+
+
+def asked_once(table, columns, kind, epsilon, n, adjacency):
+    answer = prepriv.ask(table, columns, [kind], epsilon=epsilon, n=n, adjacency=adjacency)[kind]
+    return [answer["a"], answer["b"]] if isinstance(answer, dict) else [answer]
+
+
+def test_what_is_said_of_quantiles_that_may_reach_a_bound():
+    columns = {"x": prepriv.Numeric(0, 1)}
+    plan = plan_questions(columns, ["median(x)", "quantile(x, 0.1)"], epsilon=1.0, n=2000)
+    told, median = wide_answers(plan), half_in_parts(plan, plan.questions[0], 2000)
+    assert 0.1 < median < 0.5 and f"median(x) will be known to about ± {100 * median:.0f} in 100; " in told
+    assert (
+        f"quantile(x, 0.1) will be known to about ± {100 * median:.0f} in 100, and an interval may reach a bound"
+        in told
+    )
+    few = plan_questions(columns, ["median(x)"], epsilon=0.3, n=1314)
+    assert "in 100, and an interval may be the whole bounds. For ± 5" in wide_answers(few)
+    halves = plan_questions(columns, ["histogram(x, 2)", "median(x)"], epsilon=1.0, n=2000)
+    assert "median(x): at least half of the bounds, with any noise" in wide_answers(halves)
+    assert "For ± 5" not in wide_answers(halves)
+
+
 def test_groups_of_a_description_are_warned_of():
     columns = {"x": prepriv.Numeric(0, 1), "job": prepriv.Categorical([f"g{i}" for i in range(6)])}
     domain = prepriv.Domain(columns)
-    told = too_few(plan_description(domain, epsilon=0.05, n=6000, by="job"))
+    told = too_few(plan_description(domain, epsilon=0.005, n=60_000, by="job"))
     assert 'means: "too few to say"' in told and "fewer columns, or fewer groups" in told
-    enough = float(told.split("about epsilon = ")[1].split(",")[0])
-    assert not too_few(plan_description(domain, epsilon=enough, n=6000, by="job"))
-    assert too_few(plan_description(domain, epsilon=enough / 3, n=6000, by="job"))
+    enough = float(
+        told.split("of quantiles in groups of equal size it needs about epsilon = ")[1].split(",")[0]
+    )
+    assert not too_few(plan_description(domain, epsilon=enough, n=60_000, by="job"))
+    assert too_few(plan_description(domain, epsilon=enough / 3, n=60_000, by="job"))
 
 
 def test_ordinary_descriptions_are_described_without_a_word():

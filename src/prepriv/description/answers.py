@@ -46,6 +46,7 @@ from prepriv.description.estimates import (
     mean_half,
     moment_rows,
     pair_rows,
+    quantile_half,
     quantile_interval,
     share_of,
 )
@@ -132,8 +133,8 @@ def _of_equal_size(plan: AskedPlan, question: Asked) -> float | None:
 
 
 def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
-    """Half of the 95 % interval to expect if there are n records, in parts of the bounds of a number and of the records for a count or a
-    share; of a spread that of the mean, which has the same release.
+    """Half of the 95 % interval to expect if there are n records, in parts of the bounds of a number and of the records for a count, a
+    share or the rank of a quantile; of a spread that of the mean, which has the same release.
 
     Declared groups are taken to be of equal size, and a half is in parts of such a group; a group that is not declared is taken to hold all
     records. Not a number where nothing is left to say; None where declared facts do not decide it."""
@@ -153,10 +154,24 @@ def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
         weight = asker.pair_weight(question.by)
         few = Pairs((n * weight, 0.0, 0.0, 0.0), asker.pair_shift * plan.multiplier(piece), weight)
         return math.nan if math.isnan(few.covariance.value) else 0.0
-    if piece[0] == "quantile":
-        bins = plan.bins(question.columns[0], question.by)
-        return math.nan if n <= 5 * asker.count_noise(bins) * math.sqrt(bins[2]) else 0.0
-    return None
+    return _half_of_quantile(asker, question, piece, n) if piece[0] == "quantile" else None
+
+
+def _half_of_quantile(asker: Asker, question: Asked, piece: Piece, n: float) -> float:
+    """Of its ranks, in parts of n cells."""
+    bins, release = asker.plan.bins(question.columns[0], question.by), asker._choice(piece, question.by)
+    deviation = asker.count_noise(bins) * math.sqrt(bins[2])
+    if n <= 5 * deviation:
+        return math.nan
+    return quantile_half(
+        n,
+        piece[2],
+        ranks=release.ranks(0.025),
+        unsure=SURE * deviation,
+        inside=release.ranks(1.0),
+        noise=asker.count_noise(bins),
+        bins=bins[2],
+    )
 
 
 def _half_of_moments(asker: Asker, question: Asked, piece: Piece, n: float) -> float:
@@ -181,6 +196,16 @@ def _declared_groups(plan: AskedPlan, question: Asked) -> int | None:
     return len(column.categories) if isinstance(column, Categorical) else None
 
 
+def levels_of(plan: AskedPlan, named: Callable[[Asked], str]) -> dict[str, list[float]]:
+    """The levels of all quantiles that have a name together."""
+    found: dict[str, list[float]] = {}
+    for question in plan.questions:
+        piece = piece_of(question, plan.domain)
+        if piece is not None and piece[0] == "quantile":
+            found.setdefault(named(question), []).append(piece[2])
+    return found
+
+
 def wide_answers(plan: AskedPlan) -> str:
     """What has to be said before these questions are charged, or nothing."""
 
@@ -193,8 +218,9 @@ def wide_answers(plan: AskedPlan) -> str:
         plan.look.epsilon,
         plan.look.delta,
         halves,
-        ["fewer questions"] * (len(plan.pieces) > 1),
+        ["fewer questions"] * (len(plan.questions) > 1),
         grouped={str(q) for q in plan.questions if _declared_groups(plan, q)},
+        levels=levels_of(plan, str),
         counted=plan.look.counted,
     )
 

@@ -30,6 +30,7 @@ IN_GROUPS = (
 ADDED, ADDED_SHIFT = (0.7, 1.0), math.sqrt(1.74) * UP
 SHIFT = 2.0  # how far one record moves the sum, replaced, added or removed
 SURE = 1.96  # deviations of a 95 % interval
+OF_EDGES = 2.24  # the same of both ends of the interval of a quantile
 _NOISE = 1 + 1e-3  # what coarsening and rounding add to the noise of a sum, more than enough
 
 
@@ -326,8 +327,22 @@ def quantile_interval(
     under it are surely fewer than `below`, less what is unknown.
     """
     under = np.concatenate([[0.0], np.cumsum(counts)])
-    unsure = 2.24 * noise * np.sqrt(np.arange(len(under))) + off
+    unsure = OF_EDGES * noise * np.sqrt(np.arange(len(under))) + off
     low = edges[np.flatnonzero(under + unsure < below)[-1:]]
     high = edges[np.flatnonzero(under - unsure > below)[:1]]
     ends = (float(low[0]) if len(low) else float(edges[0]), float(high[0]) if len(high) else float(edges[-1]))
     return Estimate(value, min(ends[0], value), max(ends[1], value))
+
+
+def quantile_half(
+    n: float, level: float, *, ranks: float, unsure: float, inside: float, noise: float, bins: int
+) -> float:
+    """Half of the interval of a quantile, by ranks and in parts of n cells, before a record is read: as `quantile_interval` makes it, where it is
+    widest, at the last edge between two of the bins. Infinite where the bins are so few that any interval is half as wide as the bounds.
+
+    ranks: how many the chosen value is off. unsure: how many cells there are more or less. inside: how far inside of an end a least or a
+    largest number is sought. noise: the deviation of that of a bin.
+    """
+    if bins < 3:
+        return math.inf
+    return (ranks + unsure + inside * (level in (0.0, 1.0)) + OF_EDGES * noise * math.sqrt(bins - 1)) / n

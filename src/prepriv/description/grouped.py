@@ -11,7 +11,7 @@ from typing import Any
 from prepriv._arguments import shown
 from prepriv.adjacency import n_is_public
 from prepriv.columns import AS_CATEGORICAL, Categorical, Numeric
-from prepriv.description.answers import Asker, half_in_parts
+from prepriv.description.answers import Asker, half_in_parts, levels_of
 from prepriv.description.asked import Asked, AskedPlan, piece_of, plan_questions
 from prepriv.description.estimates import NOTHING, SURE, Estimate, Moments, bin_edges, difference_of, share_of
 from prepriv.description.look import multiplier
@@ -114,18 +114,27 @@ _SAID_AS = {
 def wide_groups(plan: AskedPlan) -> str:
     """What has to be said before a description of groups is charged, or nothing: of means, of counts, of quantiles, of gaps."""
 
+    def named(question: Asked) -> str:
+        return _SAID_AS.get(question.kind, "means")
+
     def halves(n: float) -> dict[str, float]:
         found: dict[str, float] = {}
         for question in plan.questions:
-            half, what = half_in_parts(plan, question, n), _SAID_AS.get(question.kind, "means")
+            half, what = half_in_parts(plan, question, n), named(question)
             if half is not None:
                 found[what] = max(half, found.get(what, 0.0), key=lambda x: math.inf if math.isnan(x) else x)
         return found
 
-    what = {_SAID_AS.get(question.kind, "means") for question in plan.questions}
     look = plan.look
     return said_if_wide(
-        look.n, look.epsilon, look.delta, halves, ["fewer columns"], grouped=what, counted=look.counted
+        look.n,
+        look.epsilon,
+        look.delta,
+        halves,
+        ["fewer columns"],
+        grouped=set(map(named, plan.questions)),
+        levels=levels_of(plan, named),
+        counted=look.counted,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from prepriv.guarantees.gaussian import gdp_epsilon
 from prepriv.guarantees.printed import up
@@ -26,7 +27,7 @@ def less_noise(enough: Callable[[float], bool]) -> float:
     return _STEP ** bisect_left(range(most), True, key=lambda steps: enough(_STEP**steps))
 
 
-def what_is_enough(
+def what_it_needs(
     factor: float,
     *,
     n: int,
@@ -35,17 +36,21 @@ def what_is_enough(
     counted: str,
     aim: str = "",
     cures: Sequence[str] = (),
-    then: str = "",
 ) -> str:
-    """Two sentences: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF, and that nothing is charged yet.
-    then: what has to be said between them.
+    """A sentence: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF. aim: of what.
 
     Numbers are rounded up. An ε above 10 is not named."""
     larger = _larger(factor, epsilon, delta)
     ways = [f"about epsilon = {larger:.2g}"] * (larger <= _WEAK)
     ways += [f"about {float(up(n * factor, 2)):,.0f} {counted}", *cures]
     none = "" if larger <= _WEAK else f", because no epsilon up to {_WEAK:g} is enough"
-    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}{none}. {then}{GOES_ON}"
+    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}{none}."
+
+
+def what_is_enough(factor: float, *, then: str = "", **told: Any) -> str:
+    """The sentence of `what_it_needs`, which takes the rest of what is given, and that nothing is charged yet. then: what has to be said
+    between them."""
+    return f"{what_it_needs(factor, **told)} {then}{GOES_ON}"
 
 
 def names_epsilon(factor: float, epsilon: float, delta: float) -> bool:
