@@ -108,8 +108,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the number of a model and its later scores leaves the scores out",
         "a later score was presented as covered by the promise of the page",
         "commands/scores.py",
-        "if one.plan_uid in own or model_of(one) == digits]",
-        "if one.plan_uid in own]",
+        " and (one.plan_uid in own or one in scores)]",
+        " and one.plan_uid in own]",
         (FILES, "-k", "names_its_model"),
     ),
     Mutant(
