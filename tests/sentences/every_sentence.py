@@ -1012,6 +1012,7 @@ ABOUT_NO_ROW = (
     "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more.",
     "Training limits the pull of records far from their prediction.[[any]]",
     "StandardScaler leaves [[any]] in units of [[any]] bounds. Training hardly reaches [[any]]",  # tests/release/test_coefficients.py
+    'The weight of a "part 1 of [[number]] of its code" is not the effect of a bin: [[any]]',  # tests/release/test_bin_names.py
     "WARNING: the holdout: [[any]]",  # tests/commands/test_said_before_the_charge.py
     "What all records say need not lie between what the groups say: [[any]]",
     "It predicts `y`[[any]] from 3 columns: x, g, h.",

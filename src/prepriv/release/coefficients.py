@@ -32,6 +32,7 @@ from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.preprocessing.scale_min_max import MinMaxScaler
 from prepriv.preprocessing.scattering import Scatter
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
+from prepriv.release.bin_names import names_of_bins, note_of_codes
 from prepriv.release.noise_of_weights import (
     CellsOfCategories,
     known_cells,
@@ -160,6 +161,8 @@ class Coefficients:
     unreached: numbers in units of their bounds beside scaled ones (`hardly_reached`): their weights can be far too small, by more than `noise`.
 
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
+
+    of_codes: what to know of features that are parts of smooth codes of bins, in a sentence.
     """
 
     weights: Floats
@@ -182,6 +185,7 @@ class Coefficients:
     unreached: tuple[str, ...] = ()
     in_part: NDArray[np.bool_] | None = None
     perhaps_constant: NDArray[np.bool_] | None = None
+    of_codes: str = ""
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -283,6 +287,7 @@ class Coefficients:
                 f"rows: {'raw' if not self.after else 'after ' + ', '.join(self.after)}{_uncut(self.cut)}{_whole(self.scaled)}"
             ]
             + [f'A positive weight speaks for "{c}".' for c in self.classes if self.weights.shape[1] == 1]
+            + [self.of_codes] * bool(self.of_codes)
         )
         if self.kept == 0.0:
             return lines
@@ -732,7 +737,8 @@ def coefficients(model: Model) -> Coefficients:
         same_cells = all(isinstance(m, Roots) for m in left)
         return replace(
             _compared(model, found, single) if same_cells else found,
-            names=names,
+            names=names and names_of_bins(model, names),
+            of_codes=note_of_codes(model) if names else "",
             after=tuple(s.step.in_full for s in before),
             unnamed="" if names else _unnamed(left),
             perhaps_constant=_perhaps_constant(model),

@@ -81,7 +81,7 @@ def shapes(model: Model) -> list[Shape]:
             free = column.width
         elif isinstance(column, Numeric) and binned is not None and at in binned.columns:
             start, k = places[at]
-            edges = _raw(binned.split()[k], column, at, roots)
+            edges = raw_edges(binned.split()[k], column, at, roots)
             free = len(edges) - 1
             gap = int(binned.gaps[k])
             basis = np.zeros((free + gap, free + gap))
@@ -107,7 +107,7 @@ def _places(binned: BinCodes | None, d: int) -> dict[int, tuple[int, int]]:
     return places | {int(j): (int(starts[k]), k) for k, j in enumerate(binned.columns)}
 
 
-def _raw(edges: Floats, column: Numeric, at: int, roots: Roots | None) -> Floats:
+def raw_edges(edges: Floats, column: Numeric, at: int, roots: Roots | None) -> Floats:
     """Inner edges in the column's own units, its bounds around them."""
     if roots is not None:  # x = y D (y D + 2 sqrt(b)), D = 1 / (sqrt(1 + b) + sqrt(b))
         root = math.sqrt(roots.start[at])
