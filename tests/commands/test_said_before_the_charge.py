@@ -234,8 +234,56 @@ def test_ordinary_descriptions_are_described_without_a_word():
     columns = {f"x{i}": prepriv.Numeric(0, 1) for i in range(6)}
     columns |= {f"c{i}": prepriv.Categorical(["a", "b"]) for i in range(8)}
     domain = prepriv.Domain(columns, ["no", "yes"], label="y")
-    assert not too_few(plan_description(domain, epsilon=0.1, n=10_000))
-    assert "means will be known to about" in too_few(plan_description(domain, epsilon=0.1, n=5000))
+    assert not too_few(plan_description(domain, epsilon=0.1, n=10_000, quantiles=[]))
+    assert not too_few(plan_description(domain, epsilon=1.0, n=100_000))
+    assert "means will be known to about" in too_few(
+        plan_description(domain, epsilon=0.1, n=5000, quantiles=[])
+    )
+
+
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+def test_quantiles_of_a_description_are_warned_of(adjacency):
+    """An analyst described a table. All quantiles were the whole of the bounds, and nothing had been said."""
+    domain, n = (
+        prepriv.Domain({"x": prepriv.Numeric(0, 1), "y": prepriv.Numeric(0, 1)}, adjacency=adjacency),
+        4000,
+    )
+    told = too_few(plan_description(domain, epsilon=0.3, n=n))
+    assert "or the rank of a quantile: quantiles will be known to about ± " in told
+    assert "in 100, and an interval may reach a bound" in told
+    enough = float(told.split("needs about epsilon = ")[-1].split(",")[0])
+    assert not too_few(plan_description(domain, epsilon=enough, n=n))
+    assert "quantiles will be" in too_few(plan_description(domain, epsilon=0.4 * enough, n=n))
+    x = (np.arange(n) + 0.5) / n
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = prepriv.describe(pd.DataFrame({"x": x, "y": x}), domain, epsilon=enough, n=n)
+    widths = [e.high - e.low for c in found.columns.values() for e in c.quantiles.values()]
+    assert np.median(widths) < 0.25
+
+
+def test_it_is_said_how_far_columns_must_deviate_for_a_correlation():
+    """An analyst paid for correlations, all of which were "too few to say", and nothing had been said."""
+    columns, n = {f"x{i}": prepriv.Numeric(0, 1) for i in range(5)}, 2000
+    domain, rng = prepriv.Domain(columns), np.random.default_rng(0)
+
+    def given(epsilon, deviation):
+        told = {name: 0.5 + deviation * rng.choice([-1.0, 1.0], n) for name in columns}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = prepriv.describe(pd.DataFrame(told), domain, epsilon=epsilon, n=n, correlations=True)
+        return np.mean([not math.isnan(e.value) for e in found.correlations.values()])
+
+    told = too_few(plan_description(domain, epsilon=1.0, n=n, correlations=True))
+    least = float(told.split("both columns deviate by more than about ")[1].split(" in 100")[0]) / 100
+    assert 0.05 < least < 0.25 and "deviate by 29 in 100, it" in told
+    assert given(1.0, 1.7 * least) > 0.9 and given(1.0, 0.3 * least) < 0.2
+    assert "orrelation" not in too_few(plan_description(domain, epsilon=1.0, n=n))
+    assert "orrelation" not in too_few(plan_description(domain, epsilon=1.0, n=1_000_000, correlations=True))
+    few = too_few(plan_description(domain, epsilon=0.1, n=n, correlations=True))
+    assert "29 in 100, it is not given. 2,000 records are few" in few and given(0.1, 0.29) < 0.2
+    none = too_few(plan_description(domain, epsilon=0.06, n=n, correlations=True))
+    assert none.startswith('Correlations: "too few to say". 2,000 records are few')
 
 
 def test_python_says_the_same_before_a_charge(folder):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,6 +40,7 @@ from prepriv.description.estimates import (
     bin_numbers,
     mean_half,
     moment_rows,
+    quantile_half,
     quantile_interval,
 )
 from prepriv.description.grouped import (
@@ -50,7 +52,7 @@ from prepriv.description.grouped import (
     plan_groups,
     wide_groups,
 )
-from prepriv.description.look import Look, PrivateFrame, multiplier, price, rows_there
+from prepriv.description.look import Look, LookPart, PrivateFrame, multiplier, price, rows_there
 from prepriv.description.summaries import CategoricalSummary, NumericSummary, count_estimate
 from prepriv.description.wide import said_if_wide
 from prepriv.domain import Domain
@@ -61,6 +63,7 @@ from prepriv.mechanisms.mean import gaussian_sum
 from prepriv.mechanisms.quantile import Grid, QuantileRelease, rank_above
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_domain
+from prepriv.plans.enough import WIDE_HALF
 from prepriv.release.summary import promised
 from prepriv.runs.admit import admit
 from prepriv.tables.encoding import Table, encode, encode_labels, with_source
@@ -255,7 +258,7 @@ def too_few(plan: DescribePlan) -> str:
     look = plan.look
     if plan.groups is not None:
         return wide_groups(plan.groups)
-    moments = [SHIFT * multiplier(part) for part in look.parts if part.name.startswith("moments")]
+    moments = _moments_noise(plan)
     counts = [
         multiplier(part) * math.sqrt(rows_changed(look.adjacency))
         for part in look.parts
@@ -268,13 +271,72 @@ def too_few(plan: DescribePlan) -> str:
             rows = Estimate.around(n, 0.0)
             means = [mean_half(n, noise, rows, (PRESENT, SQUARE)) for noise in moments]  # all are alike
             found = {"means": means, "counts": [SURE * noise / n for noise in counts]}
+            found["quantiles"] = [_half_of_quantiles(plan, n)] if moments and plan.quantiles else []
             return {what: each[0] for what, each in found.items() if each}
 
-        return said_if_wide(look.n, look.epsilon, look.delta, halves, ["fewer columns"], counted=look.counted)
+        wide = said_if_wide(
+            look.n,
+            look.epsilon,
+            look.delta,
+            halves,
+            ["fewer columns"],
+            levels={"quantiles": plan.quantiles},
+            counted=look.counted,
+        )
+        return " ".join(filter(None, [_few_correlations(plan), wide]))
     enough = look.epsilon * least / look.n
     return (
         f"{look.n:,} {look.counted} are too few to describe at this epsilon: about {math.ceil(least):,} are needed before anything stands "
         f"out of the noise, or about epsilon = {enough:.2g}, or fewer columns"
+    )
+
+
+def _moments_noise(plan: DescribePlan) -> list[float]:
+    """Of the sums of each numeric column."""
+    return [SHIFT * multiplier(part) for part in plan.look.parts if part.name.startswith("moments")]
+
+
+def _half_of_quantiles(plan: DescribePlan, n: float) -> float:
+    """Of ranks, in parts of n cells. The quantiles of all columns are alike."""
+    look = plan.look
+    release, histogram = (
+        next(part for part in look.parts if part.name.startswith(kind))
+        for kind in ("quantile ", "histogram ")
+    )
+    sums = Moments((PRESENT * n, 0.0, 0.0), _moments_noise(plan)[0], Estimate.around(n, 0.0))
+    return quantile_half(
+        n,
+        0.5,  # any but an end
+        ranks=_choice(release).ranks(0.025),
+        unsure=sums.present.error,
+        inside=0.0,
+        noise=_count_noise(histogram, look),
+        bins=plan.bins,
+    )
+
+
+def _few_correlations(plan: DescribePlan) -> str:
+    """How far columns must deviate for a correlation, where noise alone leaves one of evenly spread numbers wide; "" without correlations."""
+    if not plan.correlations:
+        return ""
+    n, rows = plan.look.n, Estimate.around(float(plan.look.n), 0.0)
+
+    def spread_by(variance: float) -> Moments:  # around the middle of the bounds: elsewhere noise leaves less
+        return Moments((PRESENT * n, 0.0, SQUARE * n * (variance - 0.5)), _moments_noise(plan)[0], rows)
+
+    even = spread_by(1 / 3)
+    half = _correlation(0.0, _product_noise(plan) / n, even, even).error
+    if half <= WIDE_HALF:
+        return ""
+    least = bisect_left(
+        range(1000), True, key=lambda thousandths: spread_by((thousandths / 500) ** 2).spread.low > 0
+    )
+    if least > 500:  # of the width: none deviates by more than half of it
+        return 'Correlations: "too few to say".'
+    even_half = "will be between -1 and 1" if half >= 1 else f"will be known to about ± {half:.2g}"
+    return (
+        f"A correlation is given only where both columns deviate by more than about {least / 10:.2g} in 100 of the distance between their bounds. "
+        f"Of evenly spread numbers, which deviate by 29 in 100, it {'is not given' if math.isnan(half) else even_half}."
     )
 
 
@@ -464,7 +526,7 @@ class _Asker:
             noise_multiplier=z,
             session=self.session,
         )
-        return noisy, z * math.sqrt(rows_changed(look.adjacency)) * (1 + 1e-3)
+        return noisy, _count_noise(look[part], look)
 
     @property
     def _most(self) -> float:
@@ -508,9 +570,7 @@ class _Asker:
         chosen: dict[float, float] = {}
         asked: dict[float, tuple[float, float]] = {}
         for q in plan.quantiles:
-            release = QuantileRelease.of_gdp(
-                plan.look[f"quantile {i} {q!r}"].mu * FAR_DOWN, Grid(0.0, 1.0, POINTS)
-            )
+            release = _choice(plan.look[f"quantile {i} {q!r}"])
             above = rank_above(q, max(round(present), 1))
             chosen[q] = release.release(there, name=f"quantile {i}", above=above, session=self.session)
             asked[q] = present - above, release.ranks(0.025) + moments.present.error
@@ -547,15 +607,13 @@ class _Asker:
         names, look = self.plan.numeric, self.plan.look
         places = [list(self.plan.domain.columns).index(name) for name in names]
         first, second = np.triu_indices(len(names), 1)
-        radius = math.sqrt(len(first))
-        z = multiplier(look["correlations"])
+        z, radius, shift = _of_products(self.plan)
 
         def products(start: int) -> Floats:
             u = np.column_stack([2 * rows.columns[i][start : start + _BLOCK] - 1 for i in places])
             u = np.where(np.isnan(u), 0.0, u)
             return np.asarray(u[:, first] * u[:, second])
 
-        shift = radius * rows_changed(look.adjacency)
         total = gaussian_sum(
             map(products, range(0, rows.n, _BLOCK)),
             name="correlations",
@@ -568,11 +626,34 @@ class _Asker:
             session=self.session,
         )
         filled = {name: _filled(m, n) for name, m in moments.items()}
-        noise = SURE * shift * z * (1 + 1e-3) / max(n, 1.0)
+        noise = _product_noise(self.plan) / max(n, 1.0)
         return {
             (names[a], names[b]): _correlation(t / max(n, 1.0), noise, filled[names[a]], filled[names[b]])
             for a, b, t in zip(first, second, total.tolist())
         }
+
+
+def _choice(part: LookPart) -> QuantileRelease:
+    """What a quantile is chosen by."""
+    return QuantileRelease.of_gdp(part.mu * FAR_DOWN, Grid(0.0, 1.0, POINTS))
+
+
+def _count_noise(part: LookPart, look: Look) -> float:
+    """The standard deviation of the noise of a count."""
+    return multiplier(part) * math.sqrt(rows_changed(look.adjacency)) * (1 + 1e-3)
+
+
+def _of_products(plan: DescribePlan) -> tuple[float, float, float]:
+    """The noise multiplier, the radius and the shift of the sum of all products of two columns."""
+    many = len(plan.numeric)
+    radius = math.sqrt(many * (many - 1) // 2)
+    return multiplier(plan.look["correlations"]), radius, radius * rows_changed(plan.look.adjacency)
+
+
+def _product_noise(plan: DescribePlan) -> float:
+    """Half of the interval of a sum of products."""
+    z, _, shift = _of_products(plan)
+    return SURE * shift * z * (1 + 1e-3)
 
 
 def _filled(m: Moments, n: float) -> Moments:
