@@ -385,8 +385,8 @@ _OLDER = (
         "correlations of half the sensitivity under replace-one",
         "factor 2 between replace-one and add-or-remove-one",
         "description/describe.py",
-        "        shift = radius * rows_changed(look.adjacency)\n",
-        "        shift = radius / 2\n",
+        "radius, radius * rows_changed(plan.look.adjacency)\n",
+        "radius, radius / 2\n",
         ("tests/description/test_describe.py", "-k", "furthest_pair"),
     ),
     Mutant(
