@@ -22,13 +22,9 @@ SCHEMA = "label: {name: y, classes: [no, yes]}\nrows: 40\ncolumns:\n  x: {type: 
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"x": rng.random(40), "y": ["no", "yes"] * 20, "who": np.repeat(np.arange(20), 2)})
-    table.to_csv("t.csv", index=False)
-    (tmp_path / "S.yaml").write_text(SCHEMA)
-    return tmp_path
+def folder(forty_records):
+    (forty_records / "S.yaml").write_text(SCHEMA)
+    return forty_records
 
 
 def said(capsys, *arguments):

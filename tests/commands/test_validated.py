@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -16,14 +15,10 @@ ANY = "adjacency: add-or-remove-one\n"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"x": rng.random(40), "y": ["no", "yes"] * 20, "who": np.repeat(np.arange(20), 2)})
-    table.to_csv("t.csv", index=False)
+def folder(forty_records):
     Ledger.create("L.db", "t", epsilon=99, delta=1e-2)
     Ledger.create("M.db", "t", epsilon=99, delta=1e-2, adjacency="add-or-remove-one")
-    return tmp_path
+    return forty_records
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_categories_are_not_taken_for_such_numbers():
 
 
 def test_without_noise_none_is_printed_after_a_sketch():
-    """Means of drawn rows are off there, too, by where in a cell numbers lie; that is no noise, and no training stops early."""
+    """Means of drawn rows are off there, too, by where in a cell numbers lie. Noise does not do that, and training does not stop early."""
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     found = prepriv.private(pipeline, DOMAIN, epsilon=np.inf, way="sketch").fit(ROWS, LABELS).coefficients_
     said = str(found)

@@ -27,7 +27,7 @@ def told(made, table, y):
     return [str(w.message) for w in seen if "tenth of the range of the target" in str(w.message)]
 
 
-@pytest.mark.parametrize("kind", ["a pipeline", "the recipe"])
+@pytest.mark.parametrize("kind", ["a pipeline", "a sketch", "the recipe"])
 @pytest.mark.parametrize(
     ("slope", "start", "warned"),
     [(2.0, 0.0, ""), (-1.0, 100.0, ""), (-1.0, 200.0, ""), (0.01, 3.0, "upper"), (-0.01, 197.0, "lower")],
@@ -36,8 +36,8 @@ def test_the_average_row_is_meant_and_not_a_row_of_zeros(kind, slope, start, war
     domain = Domain({"age": Numeric(0, 100)}, target=Numeric(0, 200))
     pipeline = make_pipeline(StandardScaler(), LinearRegression())
     made = (
-        prepriv.private(pipeline, domain, epsilon=4.0)
-        if kind == "a pipeline"
+        prepriv.private(pipeline, domain, epsilon=4.0, way="sketch" if kind == "a sketch" else "budget")
+        if kind != "the recipe"
         else prepriv.PrivateRegressor(domain, epsilon=4.0)
     )
     y = start + slope * AGE

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, less_noise, what_it_needs
+from prepriv.guarantees.less_noise import less_noise
+from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, what_it_needs
 
 _NAMED = 3  # so many answers are named one by one
 

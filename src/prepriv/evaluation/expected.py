@@ -20,8 +20,9 @@ from prepriv.adjacency import n_is_public
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan, drowned
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
+from prepriv.guarantees.less_noise import less_noise
 from prepriv.guarantees.printed import measured_alone, up
-from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, less_noise, names_epsilon, what_is_enough
+from prepriv.plans.enough import GOES_ON, GOOD_HALF, WIDE_HALF, names_epsilon, what_is_enough
 
 _SURE = 1.96
 _REFUSED = (

@@ -25,7 +25,7 @@ from prepriv.learners.losses import Logistic, Softmax
 from prepriv.learners.targets import Huber, SquaredError
 from prepriv.plans.link import softmax
 from prepriv.plans.plan import Plan
-from prepriv.plans.shrink import made_up_rows, mean_noise
+from prepriv.plans.shrink import made_up_rows, mean_noise, mean_released
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
@@ -211,9 +211,9 @@ def law(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats, cells: CellsOf
 
 
 def score_of_average_rows(plan: Plan, maps: Sequence[ReleasedMap], weights: Floats) -> Floats | None:
-    """The mean score of rows that are made up of what steps have released, (K,); None where none can be. One cell of each category is 1 in each of
-    them: in a released mean the noise of all its cells adds up, and in a record it does not."""
-    if any(not is_ours(type(m)) for m in maps):
+    """The mean score of rows that are made up of what steps have released, (K,); None where none can be, as where no mean of each column was released. One cell of
+    each category is 1 in each of them: in a released mean the noise of all its cells adds up, and in a record it does not."""
+    if not mean_released(plan, maps):
         return None
     start = made_up_rows(plan, (), *_numbers(plan, maps, 1.0), known_cells(plan, maps).average)
     rows = None if start is None else _through(maps, start)

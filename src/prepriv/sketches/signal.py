@@ -6,14 +6,16 @@ The thresholds were measured on 21 tables (docs/sketch.md); they are not part of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
 from prepriv.guarantees.printed import up
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape
@@ -31,7 +33,6 @@ MEASURED = {
     "too little": "4.8 points on average, as on uniform rows",
 }
 """What steps that look at the label lost beside a fit on the real rows: docs/sketch.md, which tests/sketches compares with it."""
-_MOST, _HALVINGS = 1e4, 8  # of what would be enough: times what there is; steps of the search
 _MORE_SHARE = 4.0  # times a share can grow: a quarter is the most that is bought by itself
 KEPT, LOST = 0.5, 0.4  # of the mean shrinkage after the release
 
@@ -102,19 +103,16 @@ class Signal:
 
     @property
     def ways_enough(self) -> tuple[str, ...]:
-        """What would be enough, one by one: rows, an epsilon, a share, columns. Each is rounded so that it is."""
+        """What would be enough, one by one: rows, an epsilon, a share, columns. Each is named only if it is, as it is rounded."""
         plan, found = self.plan, list[str]()
         if rows := self.rows_enough:
             found.append(f"{rows:,} {self._whose} in place of {plan.n:,}")
         if self.price is not None and (epsilon := self.epsilon_enough):
             found.append(f"ε = {epsilon:g} in place of {self.price[0]:g}")
-        times = _least(lambda t: self._with_mu(plan.mu * math.sqrt(t)), _MORE_SHARE)
-        if times is not None and (self.price is None or self._has_share):
-            found.append(f"{times:g} times this share of the budget")
-        if self.columns_enough >= 1:
-            found.append(
-                f"{self.columns_enough} column{'s' if self.columns_enough > 1 else ''} in place of {plan.d}"
-            )
+        if share := self._share_enough:
+            found.append(f"{share:g} times this share of the budget")
+        if columns := self.columns_enough:
+            found.append(f"{columns} column{'s' if columns > 1 else ''} in place of {plan.d}")
         return tuple(found)
 
     @property
@@ -122,14 +120,16 @@ class Signal:
         ways = self.ways_enough
         return f" Any one of these would be enough: {'; '.join(ways)}." if ways else ""
 
-    def _with_mu(self, mu: float) -> bool:
-        return signal_of(replace(self.plan, mu=mu)).enough
+    def _would(self, **changed: Any) -> bool:
+        """Whether a sketch with another domain or price would be enough; one that is refused is not."""
+        with suppress(ValueError):
+            return signal_of(replace(self.plan, **changed)).enough
+        return False
 
-    @property
-    def _has_share(self) -> bool:
-        """Whether it is paid for by a part of a budget, which can grow."""
-        assert self.price is not None
-        return self.plan.mu < 0.99 * gdp_mu(*self.price)
+    @cached_property
+    def _less_noise(self) -> float:
+        """How many times less noise is enough."""
+        return less_noise(lambda times: self._would(mu=self.plan.mu * times))
 
     @property
     def _lost(self) -> str:
@@ -168,38 +168,45 @@ class Signal:
 
     @cached_property
     def rows_enough(self) -> int | None:
-        """How many records would be enough at this price; None: nothing up to `_MOST` times as many."""
-        plan = self.plan
+        """How many records would be enough at this price; None: no number."""
+        domain, n = self.plan.domain, self.plan.n
 
-        def at(times: float) -> bool:
-            return signal_of(replace(plan, domain=plan.domain.with_n(math.ceil(plan.n * times)))).enough
+        def more(times: float) -> bool:
+            return self._would(domain=domain.with_n(math.ceil(n * times)))
 
-        times = _least(at, _MOST)
-        return None if times is None else math.ceil(plan.n * times)
+        times = less_noise(more)
+        return math.ceil(n * times) if more(times) else None
 
     @cached_property
     def epsilon_enough(self) -> float | None:
-        """Which epsilon of the whole budget would be enough at this share; None: none up to `_MOST` times as large, or the price is not known."""
+        """Which epsilon of the whole budget would be enough at this share; None: none that is named, or the price is not known."""
         if self.price is None:
             return None
-        epsilon, delta = self.price
-        share = self.plan.mu / gdp_mu(epsilon, delta)
-        times = _least(lambda t: self._with_mu(share * gdp_mu(epsilon * t, delta)), _MOST)
-        return None if times is None else float(up(epsilon * times, 2))
+        epsilon = larger_epsilon(self._less_noise, *self.price)
+        share = self.plan.mu / gdp_mu(*self.price)
+        good = epsilon <= MOST_NAMED and self._would(mu=share * gdp_mu(epsilon, self.price[1]))
+        return epsilon if good else None
+
+    @property
+    def _share_enough(self) -> float | None:
+        """How many times its share of a budget would be enough; None: more than can be bought, or it is the whole."""
+        share = float(up(self._less_noise**2, 2))
+        whole = self.price is not None and self.plan.mu > 0.99 * gdp_mu(*self.price)
+        good = not whole and share <= _MORE_SHARE and self._would(mu=self.plan.mu * math.sqrt(share))
+        return share if good else None
 
     @cached_property
     def columns_enough(self) -> int:
         """How many columns would be few enough at this price, whichever are left; 0 where one is too many."""
         plan = self.plan
-        own = dict(plan.domain.columns)
         sizes = dict(zip(plan.columns, plan.rows))
-        widest = sorted(own, key=lambda name: -sizes[name])
-        for count in range(len(own) - 1, 0, -1):
-            left = {name: own[name] for name in widest[:count]}
-            with suppress(ValueError):
-                if signal_of(replace(plan, domain=replace(plan.domain, columns=left))).enough:
-                    return count
-        return 0
+        widest = sorted(plan.domain.columns.items(), key=lambda one: -sizes[one[0]])
+
+        def too_many(count: int) -> bool:
+            return not self._would(domain=replace(plan.domain, columns=dict(widest[:count])))
+
+        most = bisect_left(range(1, len(widest)), True, key=too_many)
+        return most if most and not too_many(most) else 0
 
     @property
     def _pairs(self) -> str:
@@ -222,23 +229,6 @@ def signal_of(plan: SketchPlan, price: tuple[float, float] | None = None) -> Sig
     tau = 0.4 * plan.noise("tables") * codes * plan.classes / plan.n
     pair = plan.noise("pairs") / plan.n if "pairs" in plan.mechanisms else math.nan
     return Signal(plan, b, tau, pair, price)
-
-
-def _least(enough: Callable[[float], bool], most: float) -> float | None:
-    """A number of times that is enough, to two digits: about the least one. None where none up to `most` is."""
-    high = 1.0
-    while not enough(high):
-        if high >= most:
-            return None
-        high = min(2.0 * high, most)
-    low = high / 2.0
-    for _ in range(_HALVINGS):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    found = float(up(high, 2))
-    while not enough(found):  # bins are whole, so that a little more can be a little worse
-        found = float(up(1.02 * found, 2))
-    return found if found <= most else None
 
 
 def mu_enough(plan: SketchPlan) -> float:
