@@ -35,6 +35,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_wide_bounds.py", "-k", "one_category"),
     ),
     Mutant(
+        "a score of average rows of lowest cells, where no mean was released",
+        "our own: after a sketch average rows stood at the lower bounds",
+        "release/noise_of_weights.py",
+        "    if not mean_released(plan, maps):\n        return None\n",
+        "",
+        ("tests/release/test_wide_bounds.py", "-k", "average_row_is_meant"),
+    ),
+    Mutant(
         "a score of average rows where noise is larger than what it is for",
         "our own: 954 of 1,000 was said of predictions around 690",
         "release/coefficients.py",
