@@ -116,3 +116,25 @@ def test_a_column_without_a_number_is_asked_whether_it_is_one(folder, capsys, ga
     columns = {"grade": prepriv.Numeric(0, 1, gaps)}
     found = prepriv.validate(prepriv.Domain(columns, classes=["no", "yes"]), table[["grade"]], table["y"])
     assert (asked in str(found)) == texts
+
+
+@pytest.mark.parametrize(
+    "rates, said", [([5.5, 36.0, 7.25], True), ([0.5, 36.0, 7.25], False), ([None] * 3, False)]
+)
+def test_a_column_of_which_no_cell_lies_within_its_bounds_is_named(folder, capsys, rates, said):
+    """A count of a table alone showed it, and a model learned nothing from the column. The run goes on: it is not the label."""
+    (folder / "S.yaml").write_text(SCHEMA.replace("rows: ROWS\n", ""))
+    pd.DataFrame({"x": rates, "y": ["no", "yes", "no"]}).to_csv("r.csv", index=False)
+    assert run(["validate", "r.csv", "--schema", "S.yaml"]) == 0
+    assert ("NOT ONE cell of 'x' lies within its declared bounds (0 to 1)" in capsys.readouterr().out) == said
+
+
+def test_the_spellings_of_a_class_that_is_not_declared_are_named(folder, capsys):
+    """A third answer that was left out of the classes was counted as rows without a label, and not named."""
+    (folder / "S.yaml").write_text(SCHEMA.replace("rows: ROWS\n", ""))
+    pd.DataFrame({"x": [0.1] * 4, "y": ["no", "yes", "perhaps", "perhaps"]}).to_csv("r.csv", index=False)
+    assert run(["validate", "r.csv", "--schema", "S.yaml"]) == 0
+    assert (
+        "2 cells of 'y' say no declared class and count as rows without a label: 'perhaps' (2)"
+        in capsys.readouterr().out
+    )

@@ -1025,7 +1025,10 @@ ABOUT_NO_ROW = (
     "to spend: no useful bound at δ = [[any]]",
     "Suppose that someone knows all the data except [[any]] they guess right at most 100% of the time, instead of 50%.",
     "The data set has no name here, since no ledger was charged.",
-    "Columns, bounds[[any]] and the number of records were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
+    "Columns, bounds and the number of records were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
+    "Columns[[any]]bounds[[any]] were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
+    "The number of records is public under this adjacency, declared or counted off the table.",
+    "NOT ONE cell of 'x' lies within its declared bounds (0 to 1): [[any]]",  # tests/commands/test_validated.py
     "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`.",
     "How good it is",
     "For whom it fails",

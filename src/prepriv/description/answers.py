@@ -95,7 +95,7 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
     """(half of the 95 % interval, how it is written), before a record is read: of a table without gaps, as wide as any values make it, and
     with declared groups of equal size. Not a number where nothing would be left to say.
 
-    None where the values decide it: quantiles, spreads, covariances, and groups that are not declared.
+    That of a quantile is by rank, in 100 records. None where the values decide it: spreads, covariances, and groups that are not declared.
     """
     asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
     if piece is None:
@@ -110,8 +110,11 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
     if piece[0] in ("counts", "bins"):
         return SURE * asker.count_noise(piece), "number"
     n = _of_equal_size(plan, question)
-    if piece[0] in ("pairs", "quantile") and math.isnan(half_in_parts(plan, question, plan.look.n) or 0.0):
+    half = half_in_parts(plan, question, plan.look.n) or 0.0
+    if piece[0] in ("pairs", "quantile") and math.isnan(half):
         return math.nan, "number"
+    if piece[0] == "quantile" and n is not None and half < math.inf:
+        return 100 * half, "in 100 by rank"
     if piece[0] != "moments" or n is None or question.kind not in ("mean", "sum"):
         return None
     column, weights = plan.domain.columns[question.columns[0]], asker.weights(question.by)

@@ -308,10 +308,17 @@ def _origin(domain: Domain) -> Iterator[str]:
         if declared:
             yield f"The {'classes of the label' if classes else 'bounds of the target'} were declared, and the draft spent nothing on them."
     else:
-        yield (
-            f"Columns, bounds{', classes' if domain.classes else ''} and the number of {'records' if domain.unit is None else 'units'} were declared by {named or 'whoever ran it'}. This run did not read "
-            "them off the data. Whether someone did before, only they can say."
+        counted, public = "records" if domain.unit is None else "units", n_is_public(domain.adjacency)
+        what = (
+            f"Columns{', bounds and classes' if domain.classes else ' and bounds'}"
+            if public
+            else (f"Columns, bounds{', classes' if domain.classes else ''} and the number of {counted}")
         )
+        yield (
+            f"{what} were declared by {named or 'whoever ran it'}. This run did not read them off the data. Whether someone did before, only they can say."
+        )
+        if public:
+            yield f"The number of {counted} is public under this adjacency, declared or counted off the table."
 
 
 def set_aside(report: Report) -> int | None:

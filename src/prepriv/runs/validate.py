@@ -125,12 +125,17 @@ class Validation:
 
     @property
     def no_numbers(self) -> tuple[str, ...]:
-        """Which columns are declared numeric and hold no number: sentences."""
+        """Which columns are declared numeric and hold no number, or none within their bounds: sentences."""
         return tuple(
             f"NOT ONE cell of {c.name!r} is a number as it is declared. Is the column a category, or are its numbers or dates written in another way "
             "(`written:`, in Python Numeric(low, high, written=...))? As declared, a model learns nothing from it"
             for c in self.columns
             if self._all_texts(c)
+        ) + tuple(
+            f"NOT ONE cell of {c.name!r} lies within its declared bounds ({c.declared}): each counts as the nearer bound, so next to nothing is left of "
+            "the column. Is it in the unit of the bounds?"
+            for c in self.columns
+            if self._all_beyond(c)
         )
 
     def _all_texts(self, column: Counted) -> bool:
@@ -153,9 +158,10 @@ class Validation:
         """The commonest spellings that no declaration of their column has, with their counts: sentences that hold values of records. The command prints
         them on the curator's screen; neither its --json nor this object, when it is printed, holds them."""
         return tuple(
-            f"{count:,} cell{'s' if count > 1 else ''} of {c.name!r} say{'' if count > 1 else 's'} no declared category and count{'' if count > 1 else 's'} as other"
+            f"{count:,} cell{'s' if count > 1 else ''} of {c.name!r} say{'' if count > 1 else 's'} no declared {'class' if c is self.labels else 'category'} "
+            f"and count{'' if count > 1 else 's'} as {'rows without a label' if c is self.labels else 'other'}"
             f"{', most often' if len(c.unmatched) > _SPELLINGS else ':'} {', '.join(f'{shown(said)} ({n:,})' for said, n in c.unmatched[:_SPELLINGS])}"
-            for c in self.columns
+            for c in self.all
             if (count := c.faults[FAULTS.index("unknown")])
         )
 
@@ -172,7 +178,7 @@ class Validation:
         without = missing + unread + unknown
         if without and not self.labels.counts and without == self.rows:
             return ("NOT ONE label is a number as declared: a model would be trained on noise alone",)
-        if self._all_beyond:
+        if self._all_beyond(self.labels):
             return (
                 f"NOT ONE label lies within the declared bounds ({self.labels.declared}): each counts as the nearer bound, so a model would learn nothing "
                 "else. Are the labels in the unit of the bounds?",
@@ -200,13 +206,9 @@ class Validation:
             "rows: training learns nothing from them, and scores are about the other rows",
         )
 
-    @property
-    def _all_beyond(self) -> bool:
-        """Whether there are numeric labels, and not one lies within the declared bounds: as where percent were declared as shares."""
-        if self.labels is None:
-            return False
-        outside = self.labels.faults[FAULTS.index("out of bounds")]
-        return outside > 0 and sum(self.labels.faults) == self.rows
+    def _all_beyond(self, column: Counted) -> bool:
+        """Whether there are numbers, and not one lies within the declared bounds: as where percent were declared as shares."""
+        return column.faults[FAULTS.index("out of bounds")] > 0 and sum(column.faults) == self.rows
 
     @property
     def _spelled_otherwise(self) -> tuple[tuple[str, int], ...]:
@@ -228,7 +230,7 @@ class Validation:
             return False
         missing, unread, _, unknown = self.labels.faults
         if not self.labels.counts:
-            return missing + unread == self.rows or self._all_beyond
+            return missing + unread == self.rows or self._all_beyond(self.labels)
         counts = [count for _, count in self.labels.counts]
         return not any(counts) or (unknown > 0 and not all(counts))
 
