@@ -64,9 +64,15 @@ def test_plan_compares_budgets(tmp_path, monkeypatch, capsys):
     assert "55.4%" in capsys.readouterr().out
     for wrong in ("0.1,x", "0", "inf", ",".join(["1"] * 21)):
         assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", wrong]) == 2
-    for option, value in (("--plot", "p.svg"), ("--holdout", "0.2")):
-        assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", "0.1,1", option, value]) == 2
-        assert f"{option} is for one ε" in capsys.readouterr().err
+    assert run(["plan", "S.yaml", "--rows", "500", "--epsilons", "0.1,1", "--plot", "p.svg"]) == 2
+    assert "--plot is for one ε" in capsys.readouterr().err
+    assert (
+        run(["plan", "S.yaml", "--rows", "5000", "--epsilons", "1,4", "--holdout", "0.2"]) == 0
+    )  # it was refused
+    together = [line for line in capsys.readouterr().out.splitlines() if "--holdout 0.2:" in line]
+    for epsilon, line in zip(("1", "4"), together, strict=True):
+        assert run(["plan", "S.yaml", "--rows", "5000", "--epsilon", epsilon, "--holdout", "0.2"]) == 0
+        assert line.startswith(f"ε = {epsilon}, ") and line.split(", ", 1)[1] in capsys.readouterr().out
     target = SCHEMA.replace("classes: [a, b]", "low: 0, high: 1")
     (tmp_path / "T.yaml").write_text(target)
     assert run(["plan", "T.yaml", "--rows", "500", "--epsilons", "1"]) == 0

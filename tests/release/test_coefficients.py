@@ -406,6 +406,8 @@ def test_the_noise_of_a_column_that_may_not_vary_is_an_upper_limit_that_can_rise
         (said,) = (line for line in found.in_lines() if "is about that of training" in line)
         assert "or its released variance is within three times its noise, `.at_most` is printed" in said
         assert "an upper limit as a rule, and it can rise with ε where the noise itself falls" in said
+        of = {line.split(":")[0].strip(): line for line in found.in_lines() if "(noise" in line}
+        assert "(noise up to " in of["narrow"] and "up to" not in of["wide"]  # the print did not mark it
     assert max(one.noise[1] for one in few) < min(one.noise[1] for one in many)
     seen, later = (np.std([one.weights[1, 0] for one in made]) for made in (few, many))
     assert later < seen and later < np.mean([one.noise[1] for one in many])

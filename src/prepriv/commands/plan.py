@@ -188,17 +188,20 @@ def plan(
         return plan_for(declared, schema.parent, rows=n, epsilon=budget, delta=delta, adjacency=adjacency)
 
     if epsilons is not None:
-        for option, told in (("--plot", plot), ("--holdout", holdout)):
-            if told is not None:
-                raise Stop(f"{option} is for one ε, so leave out --epsilons")
+        if plot is not None:
+            raise Stop("--plot is for one ε, so leave out --epsilons")
         budgets = _budgets(epsilons, delta)
         with waiting("pricing"):
             plans = [made(budget) for budget in budgets]
             lines = compared(plans)
+            scores = [
+                f"ε = {plan.epsilon:g}, {score_in_words(plan, holdout)}"
+                for plan in plans
+                if holdout is not None
+            ]
         show_compared(lines)
-        for sentence in filter(
-            None, (recall_in_words(plans), *weak_delta(plans[0]), after_draft(plans[0].domain))
-        ):
+        said = (*scores, recall_in_words(plans), *weak_delta(plans[0]), after_draft(plans[0].domain))
+        for sentence in filter(None, said):
             console.print(sentence, soft_wrap=not console.is_terminal)
         if as_json:
             print_json({"epsilons": [line.to_json() for line in lines]})

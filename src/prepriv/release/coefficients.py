@@ -59,7 +59,7 @@ MOST_NOISE = (
 """What noise is printed, where columns are not known to vary."""
 _LITTLE_NOISE = (
     "The noise is about that of training{}, as if other columns told half of what a column says. "
-    "Where no step has released how far a column varies, or its released variance is within three times its noise, `.at_most` is printed. That is an upper limit "
+    'Where no step has released how far a column varies, or its released variance is within three times its noise, `.at_most` is printed, as "noise up to". That is an upper limit '
     "as a rule, and it can rise with ε where the noise itself falls. So those that may be noise can be effects, too."
 )
 TELL_THE_SAME = (
@@ -218,9 +218,12 @@ class Coefficients:
         """Those of columns, in their order."""
         named, alone = self._named(), self.weights.shape[1] == 1
         noise = [math.nan] * len(named) if self.noise is None else self.noise.tolist()
-        perhaps_empty, in_part, constant = (
+        limits = (
+            None if self.noise is None or self.at_most is None else self.noise >= self.at_most * (1 - 1e-9)
+        )
+        perhaps_empty, in_part, constant, limit = (
             [False] * len(named) if which is None else which.tolist()
-            for which in (self.perhaps_empty, self.in_part, self.perhaps_constant)
+            for which in (self.perhaps_empty, self.in_part, self.perhaps_constant, limits)
         )
         return [
             _Weight(
@@ -233,6 +236,7 @@ class Coefficients:
                 perhaps_empty[j],
                 constant[j],
                 named[j] in self.unreached,
+                limit[j],
             )
             for j, row in enumerate(self.weights.tolist())
             if named[j] != CONSTANT and not named[j].startswith(ALWAYS_ZERO)
@@ -334,7 +338,7 @@ class Coefficients:
 @dataclass(frozen=True)
 class _Weight:
     """One that is printed. at: its place among all. name: of its column; of_class: None where one score stands for all; unreached: a number
-    that stays in units of its bounds."""
+    that stays in units of its bounds; limit: whether its noise is `at_most`, because nothing says how far its column varies."""
 
     at: int
     name: str
@@ -345,6 +349,7 @@ class _Weight:
     perhaps_empty: bool
     perhaps_constant: bool
     unreached: bool
+    limit: bool
 
     @property
     def apart(self) -> bool:
@@ -362,7 +367,9 @@ class _Weight:
         return abs(self.weight) / self.noise if self.noise > 0 else abs(self.weight)
 
     def __str__(self) -> str:
-        told = [f"noise {self.noise:.2g}"] * (self.noise > 0) + ["learned in part"] * self.in_part
+        told = [f"noise {'up to ' * self.limit}{self.noise:.2g}"] * (self.noise > 0) + [
+            "learned in part"
+        ] * self.in_part
         if self.alone:
             told = ["not compared: by its released share all records have it"]
         end = "" if self.of_class is None else f" -> {self.of_class}"
