@@ -387,13 +387,41 @@ def test_a_loaded_model_is_measured_as_its_estimator_is(tmp_path):
     assert len(Ledger.open(tmp_path / "L.db").entries()) == 1
 
 
+def _of_right_scores(p, hit):
+    """A measurement, nearly without noise, of probabilities that are right."""
+    domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
+    plan = plan_evaluation(domain, n=len(p), epsilon=1e4, measures="scores")
+    cells = 2 * np.searchsorted(plan.edges, p, side="right") + hit
+    return PrivateEvaluation(plan, release(plan, {"scores": cells}, ExactSession()), False)
+
+
+@pytest.mark.parametrize(
+    ("spread", "lower"),
+    [
+        (0.15, (0.01, 0.045)),
+        (0.3, (0.02, 0.055)),
+        (0.5, (0.025, 0.04)),
+        (1, (0.015, 0.022)),
+        (2, (0.007, 0.01)),
+        (3, (0.004, 0.006)),
+    ],
+)
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.35, 0.5])
+def test_the_auc_of_bins_is_below_that_of_scores_and_the_print_says_by_how_much(spread, lower, share):
+    """Readers compared it with the AUC of the scores. docs/evaluate.md has the numbers; the print did not say it."""
+    roc_auc_score = pytest.importorskip("sklearn.metrics").roc_auc_score
+    rng = np.random.default_rng(0)
+    p = 1 / (1 + np.exp(-np.log(share / (1 - share)) - spread * rng.normal(size=100_000)))
+    hit = (rng.random(len(p)) < p).astype(int)
+    made = _of_right_scores(p, hit)
+    assert lower[0] < roc_auc_score(hit, p) - made["AUC"].value < lower[1]
+    assert any("in 10 bins" in note and "AUC" in note for note in made.notes)
+
+
 def test_the_calibration_gap_is_beside_the_middles_of_bins_and_not_beside_the_scores():
     """Probabilities that are right: the gap is -0.011 where most of them lie in the lower halves of wide bins. docs/evaluate.md says so."""
     rng = np.random.default_rng(0)
     p = 1 / (1 + np.exp(1 - 0.5 * rng.normal(size=100_000)))
     hit = (rng.random(len(p)) < p).astype(int)
-    domain = prepriv.Domain.box(0, 1, features=1, classes=[0, 1])
-    plan = plan_evaluation(domain, n=len(p), epsilon=1e4, measures="scores")
-    cells = 2 * np.searchsorted(plan.edges, p, side="right") + hit
-    made = PrivateEvaluation(plan, release(plan, {"scores": cells}, ExactSession()), False)
+    made = _of_right_scores(p, hit)
     assert abs((hit - p).mean()) < 0.003 and -0.014 < made["calibration gap"].value < -0.008

@@ -1028,6 +1028,7 @@ ABOUT_NO_ROW = (
     "Columns, bounds and the number of records were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
     "Columns[[any]]bounds[[any]] were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
     "The number of records is public under this adjacency, declared or counted off the table.",
+    "AUC is that of scores in [[number]] bins: [[any]]",  # tests/evaluation/test_evaluation.py
     "NOT ONE cell of 'x' lies within its declared bounds (0 to 1): [[any]]",  # tests/commands/test_validated.py
     "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`.",
     "How good it is",

@@ -152,6 +152,8 @@ def print_measured(made: PrivateEvaluation) -> None:
             )
         )
     )
+    for line in made.of_bins:
+        console.print(line, soft_wrap=True)
 
 
 _MOST_DIFFERENCES = 40  # on the screen; a file has them all

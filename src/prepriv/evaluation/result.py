@@ -176,7 +176,7 @@ class PrivateEvaluation:
             for c in claims[1:]
             if c.conditions
         ]
-        return (*self.decided, *dict.fromkeys((*said, *rests)), *self.cut, *self.of_groups)
+        return (*self.decided, *dict.fromkeys((*said, *rests)), *self.cut, *self.of_bins, *self.of_groups)
 
     @property
     def decided(self) -> tuple[str, ...]:
@@ -198,6 +198,16 @@ class PrivateEvaluation:
         of_mean = ", those of the mean in R2, too" if "r2" in self.plan.measures else ""
         said = measured_alone(most, 6)
         return (f"errors above {said} count as {said}{of_mean}",)
+
+    @property
+    def of_bins(self) -> tuple[str, ...]:
+        """What AUC is measured of, in one sentence; none where it is not answered."""
+        found = self.figures.get("AUC")
+        if found is None or found.value is None:
+            return ()
+        return (
+            f"AUC is that of scores in {len(self.plan.edges) + 1} bins: as a rule below that of the scores, by some .01 to .05 where AUC is below .75 (docs/evaluate.md)",
+        )
 
     @property
     def of_groups(self) -> tuple[str, ...]:
