@@ -11,7 +11,9 @@ import pytest
 import prepriv
 from prepriv import Report
 from prepriv.cli import run
-from prepriv.release.report import Evaluation
+from prepriv.commands.exits import Stop
+from prepriv.commands.verify import differences
+from prepriv.release.report import Evaluation, as_text
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +169,69 @@ def test_the_headline_covers_training_and_measurement(fitted):
     page = clf.report_.to_html()
     assert clf.report_.guarantee == clf.guarantee_
     assert page.index(f"ε = {clf.guarantee_.epsilon(1e-5):.4g}"[:5]) < page.index("What was paid for what")
+
+
+def _places(data, at=()):
+    """Each value, object and list of plain data, by the keys that lead there."""
+    yield at
+    for key, value in (
+        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    ):
+        yield from _places(value, (*at, key))
+
+
+def _with_another(data, at):
+    """The same with one more key or entry there, or another value: of a float another last digit, of a text another last letter."""
+    data = json.loads(json.dumps(data))
+    held, here = None, data
+    for key in at:
+        held, here = here, here[key]
+    if isinstance(here, dict):
+        here["more"] = 1
+    elif isinstance(here, list):
+        here.append("more")
+    else:
+        other = {bool: lambda: not here, str: lambda: f"{here}.", int: lambda: here + 1}
+        last_digit = lambda: float(np.nextafter(here, 2 * here)) if here else -0.0  # noqa: E731
+        held[at[-1]] = other.get(type(here), last_digit if isinstance(here, float) else lambda: "more")()
+    return data
+
+
+def test_each_value_of_the_data_of_a_page_is_compared_to_its_last_digit(fitted, tmp_path):
+    """An officer's: a record in the last digits of 43 numbers of a page, which was `ok ... every word`. Another one, in the receipt of the measurement, was too.
+    One place of each name is tried. The noisy counts are the ledger's to compare, by their hash."""
+    folder, clf = fitted
+    data = json.loads((folder / "report.json").read_text())
+    shapes = {tuple(key for key in at if isinstance(key, str)): at for at in _places(data)}
+    passed = set()
+    for shape, at in shapes.items():
+        (tmp_path / "e.json").write_text(as_text(_with_another(data, at)))
+        try:
+            wrong, _, digits, _ = differences(tmp_path / "e.json", clf.model_)
+        except Stop:
+            continue
+        if not wrong and not digits:
+            passed.add(shape)
+    assert len(shapes) > 100 and {shape[:2] for shape in passed} <= {("measured_in_private", "counts")}
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.json"])
+def test_last_digits_are_asked_about_and_the_page_is_made_again_with_those_of_this_machine(
+    fitted, tmp_path, name, capsys
+):
+    folder, _ = fitted
+    text, data = (folder / name).read_text(), json.loads((folder / "report.json").read_text())
+    figure = data["measured_in_private"]["figures"][0]["high"]
+    edited = tmp_path / name
+    edited.write_text(text.replace(repr(figure), repr(float(np.nextafter(figure, 0)))))
+    assert edited.read_text() != text
+    again = tmp_path / "new.html"
+    assert run(["report", str(folder / "model"), "--verify", str(edited), "--html", str(again)]) == 8
+    said = capsys.readouterr().out
+    assert (
+        "but for the last digits" in said
+        and f"ASK BEFORE YOU SIGN: what {edited} holds" in said
+        and "figures[0].high" in said
+    )
+    assert again.read_text() == (folder / "report.html").read_text()
+    assert run(["report", str(folder / "model"), "--verify", str(again)]) == 0

@@ -839,6 +839,17 @@ def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
     assert run(["ledger", "verify", str(measured / "L.db"), str(tmp_path / "other.yaml")]) == 5
 
 
+def test_a_page_whose_numbers_have_other_last_digits_is_not_decided(measured, tmp_path, capsys):
+    """An officer's: a record in the last digits of 43 numbers, and every word was "what the model gives". Sketches had been mended alone."""
+    text = (measured / "page.html").read_text()
+    figure = re.search(r"&#34;epsilon&#34;: (0\.\d{12,})", text)[1]
+    page = tmp_path / "page.html"
+    page.write_text(text.replace(figure, repr(float(np.nextafter(float(figure), 0)))))
+    assert run(["ledger", "verify", str(measured / "L.db"), str(page), str(measured / "m")]) == 8
+    said = capsys.readouterr().out
+    assert f"{page}: NOT DECIDED" in said and "last digits" in said and "every word" not in said
+
+
 def test_a_page_is_ok_only_where_its_words_were_compared(measured, tmp_path, capsys):
     """A page with a forged ε and score had the receipt and the hash of its model, and ended as ok."""
     ledger, model = str(measured / "L.db"), str(measured / "m")

@@ -265,3 +265,27 @@ def test_a_score_of_before_is_not_decided_and_its_rows_are_computed(package, tmp
     assert SAID in said and "Fresh" not in said
     (folder / "m" / "model.json").unlink()
     assert "its words were not compared with its numbers: give its model, too" in verified(folder, capsys, 8)
+
+
+def _last_digit(text: str) -> str:
+    value = json.loads(html.unescape(text.split('<pre id="data">')[1].split("</pre>")[0]))["figures"][0][
+        "high"
+    ]
+    return text.replace(repr(value), repr(float(np.nextafter(value, 0))))
+
+
+def test_last_digits_of_a_score_that_was_released_again_are_not_decided(package, tmp_path, capsys):
+    """An officer's, of a model's page: a record stood in the last digits of 43 numbers, and "every word" was what the model gives."""
+    said = verified(replaced(package, tmp_path, _last_digit), capsys, 8)
+    line = re.search(rf"{tmp_path / 'e.html'}: (.*)", said)[1]
+    assert line.startswith("NOT DECIDED") and "last digits" in line and "figures[0].high" in line
+
+
+def test_more_than_a_receipt_in_the_place_of_a_receipt_is_found(package, tmp_path, capsys):
+    def with_more(text: str) -> str:
+        return text.replace(
+            "&#34;plan_uid&#34;", "&#34;more&#34;: &#34;J. Smith&#34;,\n  &#34;plan_uid&#34;", 1
+        )
+
+    said = verified(replaced(package, tmp_path, with_more), capsys, 5)
+    assert "do not give what it states at data.ledger" in said

@@ -39,7 +39,7 @@ from prepriv.commands.receipts import (
 from prepriv.commands.saved_answers import states_otherwise
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import DIGITS, ScoresAtHand, model_of, not_covered, paid_together, whose_score
-from prepriv.commands.verify import differences, of_another_version
+from prepriv.commands.verify import PASS_ON, differences, digits_in_words, of_another_version
 from prepriv.domain import Domain
 from prepriv.evaluation.found_hashes import SAID
 from prepriv.evaluation.result import PrivateEvaluation
@@ -391,7 +391,7 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str], w
         return None
     try:
         model = Model.load(file)
-        wrong, unchecked, made = differences(page, model)
+        wrong, unchecked, digits, made = differences(page, model)
     except ValueError as why:
         found.undecided.append(f"its words were not checked: {file} cannot be read ({why})")
         return None
@@ -404,7 +404,10 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str], w
     found.wrong += [f"it is not the page that {file} gives: {line}" for line in wrong]
     if wrong:
         return None
-    found.remarks.append(f"every word is what {file} gives")
+    if digits:
+        found.undecided.append(f"{digits_in_words(digits)}. {PASS_ON}")
+    else:
+        found.remarks.append(f"every word is what {file} gives")
     place = holding(places, model)[0]
     same = [SAID[name] for name in booked_findings(place, model, made)[0]]
     found.asked += unbooked_findings(place, model, made)

@@ -45,7 +45,14 @@ from prepriv.commands.receipts import asked_of_rows, files_of, header_of, no_mod
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import ScoresAtHand, later_scores
 from prepriv.commands.several import beside_its_rows, booked_together, copies, copy_in_words, hardly_limited
-from prepriv.commands.verify import both_accounts, data_in, differences, of_another_version
+from prepriv.commands.verify import (
+    PASS_ON,
+    both_accounts,
+    data_in,
+    differences,
+    digits_in_words,
+    of_another_version,
+)
 from prepriv.evaluation.found_hashes import SAID
 from prepriv.ledger import Entry, Ledger, LedgerError
 from prepriv.plans.decision import decision
@@ -518,7 +525,12 @@ def _sha256(file: Path) -> str:
 
 def report(
     model: Annotated[Path, typer.Argument(help="The released model: its folder or file.")],
-    html: Annotated[Path | None, typer.Option(help="Write the model's report here, as .html.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the model's report here, as .html. With --verify it has what was measured, too."
+        ),
+    ] = None,
     as_json: AsJson = False,
     verify: Annotated[
         Path | None,
@@ -553,11 +565,11 @@ def report(
         if verify is not None or ledger:
             _ask_before([], as_json=as_json, failed=[Stop(str(why))])
         raise
-    anew, failed = None, list[Stop]()
+    anew, unsure, failed = None, list[str](), list[Stop]()
     write_record = record is not None and _check_record(record, artifact_file(model))
     with console.keeping() as checked:
         if verify is not None:
-            anew, other = _verified(verify, model, released, ledger)
+            anew, unsure, other = _verified(verify, model, released, ledger)
             failed += [] if other is None else [other]
         if failed and not ledger:
             _say_not_written(html, record)
@@ -578,7 +590,11 @@ def report(
             failed += [] if unpaid is None else [unpaid]
             asked = [*of_ledger, *further]
         if ledger or verify is not None:
-            asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
+            asked = [
+                *unsure,
+                *asked,
+                *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])]),
+            ]
         if failed:
             _say_not_written(html, record)
             _ask_before(asked, as_json=as_json, failed=failed, checked=checked)
@@ -594,7 +610,7 @@ def report(
             raise Stop(f"--html must end in .html; got {html.suffix or 'no ending'}")
         if html.exists():
             raise Stop(f"{html} is there already, and may hold what was measured: choose another --html")
-        alone.save(writable_file(html))
+        shown.save(writable_file(html))
     in_lines, of_columns = _weights(released) if weights else ([], [])
     if as_json:
         told = {"weights": of_columns, "weights_in_words": in_lines} if weights else {}
@@ -626,18 +642,19 @@ def _weights(model: Model) -> tuple[list[str], list[dict[str, Any]]]:
 
 def _verified(
     verify: Path, model: Path, released: Model, ledger: list[str] | None
-) -> tuple[Report | None, Stop | None]:
-    """Say whether a page is its model's, and what of it follows from no model. Gives the rebuilt page, and how the command ends where it differs."""
+) -> tuple[Report | None, list[str], Stop | None]:
+    """Say whether a page is its model's, and what of it follows from no model. Gives the rebuilt page, what has to be asked of it, and how the command ends
+    where it differs."""
     try:
         other = of_another_model(verify, data_in(verify), released, artifact_file(model))
         if other is not None:
             _say_pages_beside(model, released, verify)
-            return None, other
-        wrong, unchecked, anew = differences(verify, released)
+            return None, [], other
+        wrong, unchecked, digits, anew = differences(verify, released)
     except Stop as why:
         if why.code != FOUND:
             raise
-        return None, why
+        return None, [], why
     else:
         if anew.artifact is not None and anew.artifact["sha256"] != _sha256(artifact_file(model)):
             wrong.append("the model's file has other bytes than this version writes for this model")
@@ -648,8 +665,9 @@ def _verified(
                 None if of_another_version(wrong[0]) else anew
             )  # whose words and numbers this one cannot tell
             said = f"{verify} is not the report that this version gives for this model"
-            return page, Stop(said, FOUND, [f"differs: {line}" for line in wrong])
-        console.print(f"verified: {verify} is exactly the report that this model gives", soft_wrap=True)
+            return page, [], Stop(said, FOUND, [f"differs: {line}" for line in wrong])
+        but = ", but for the last digits of numbers in its data: see below" if digits else ""
+        console.print(f"verified: {verify} is exactly the report that this model gives{but}", soft_wrap=True)
         if not ledger:
             console.print(_on_trust(anew), soft_wrap=True)
         booked = _booked(ledger, released, anew)
@@ -663,4 +681,4 @@ def _verified(
                 soft_wrap=True,
             )
         console.print(both_accounts(anew), soft_wrap=True)
-        return anew, None
+        return anew, [f"what {verify} holds: {digits_in_words(digits)}. {PASS_ON}"] if digits else [], None

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from prepriv._version import own_version
-from prepriv.commands.verify import other_lines, places_apart
+from prepriv.commands.verify import digits_apart, digits_in_words, other_lines, places_apart
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, which_rows, whose_rows_in_words
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.ledger import Entry
-from prepriv.release.model import Model
+from prepriv.release.model import Model, checked_receipt
 from prepriv.release.page import data_of
 
 _LARGEST = 100_000_000  # bytes of a score that is read
@@ -72,6 +72,10 @@ def read_score(file: Path, model: Model, paid: Entry) -> SavedScore:
         found.wrong.append(
             f"its plan, its counts and its model do not give what it states at {'; '.join(apart[:5])}"
         )
+    elif digits := digits_apart(here, dict(data)):
+        found.undecided.append(
+            f"{digits_in_words(digits)}. Ask whoever measured it to verify it on the machine that wrote it"
+        )
     is_page = file.suffix.lower() in (".html", ".htm")
     found.wrong += [
         f"it is not what its own numbers and its model give: {line}"
@@ -108,7 +112,7 @@ def _made(data: Mapping[str, Any], model: Model) -> PrivateEvaluation:
         plan,
         counts,
         bool(data["private"]),
-        data.get("ledger"),
+        checked_receipt(data.get("ledger")),
         weighed=weighed,
         which_rows=which_rows(plan, model),
     )

@@ -118,7 +118,7 @@ def beside_its_rows(places: Collection[str]) -> dict[str, str]:
     """What to ask of each ledger file that holds more than its rows: nothing here reads or covers it, and it can be private records."""
     return {
         place: f"what else {place} holds: {', and '.join(found)}. No row is there and no hash covers it, so it can be anything, such as private records. Do not pass the file on "
-        "before the curator answers: `strings FILE` shows texts, and `sqlite3 FILE VACUUM` takes them out and leaves the rows"
+        "before the curator answers: `strings FILE` shows texts, and `sqlite3 FILE VACUUM` takes out such bytes and leaves the rows"
         for place in places
         if (found := beyond_rows(place))
     }

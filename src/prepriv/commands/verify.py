@@ -8,7 +8,7 @@ import json
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from markupsafe import escape
@@ -40,18 +40,32 @@ _NUMBERS = 20  # of more of them
 _ALIGNED = 2000  # lines that are aligned where some were put in or left out: the time grows with the square
 _MEASURED = "measured_in_private"
 _VERSION = "it was not made by version "
+PASS_ON = "Pass on the page that `prepriv report MODEL --verify PAGE --html NEW.html` writes, with the digits of this machine"
+"""What to do about a report whose numbers differ in their last digits."""
 
 
 class _Page(Protocol):
     def to_html(self) -> str: ...
 
 
-def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]:
-    """What a report, .html or .json, states otherwise than the model, one line each, none if it is the model's; what
-    it states that follows from no model and stands as it was found: what was measured of rows; and the rebuilt report.
+class Rebuilt(NamedTuple):
+    """What a saved report states beside the one that was rebuilt.
 
-    The report is rebuilt from the model and from those measurements. Its data may differ in the last digits of
-    numbers, which another machine rounds otherwise; all else must be exactly the same.
+    wrong: what it states otherwise, one line each; none if it is the model's. stated: what follows from no model and stands as it was found: what was
+    measured of rows. digits: the numbers that differ in their last digits alone, by where they stand. made: the rebuilt report.
+    """
+
+    wrong: list[str]
+    stated: list[str]
+    digits: list[str]
+    made: Report
+
+
+def differences(path: Path, model: Model) -> Rebuilt:
+    """Compare a report, .html or .json, with the one that its model and what it says was measured give.
+
+    Numbers in its data may differ in the last digits, which another machine rounds otherwise. They are named, because such digits can hold anything. All
+    else must be exactly the same.
     """
     text, data = _read(path)
     other = (
@@ -65,7 +79,7 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
         if not other:
             raise
         alone = Report.of(model.declared, private=model.private, receipt=model.receipt, model=model)
-        return [*other, "so what it measured was not compared"], [], alone
+        return Rebuilt([*other, "so what it measured was not compared"], [], [], alone)
     made = Report.of(
         model.declared,
         private=model.private,
@@ -86,7 +100,30 @@ def differences(path: Path, model: Model) -> tuple[list[str], list[str], Report]
     found = [SAID[SCORE]] if measured is not None else []
     found += [f"what is said about {public.table}"] if public is not None else []
     found += [SAID[CANARIES]] if audited is not None else []
-    return wrong, found, made
+    return Rebuilt(wrong, found, [] if wrong else digits_apart(here, data), made)
+
+
+def digits_in_words(places: list[str]) -> str:
+    """That numbers of a saved page may hold anything in their last digits."""
+    more, several = len(places) - _LINES, len(places) > 1
+    listed = ", ".join(places[:_LINES]) + (f" and {more:,} more" if more > 0 else "")
+    return (
+        f"{len(places):,} number{'s' if several else ''} in its data {'agree' if several else 'agrees'} with what the model gives up to the last digits alone, "
+        f"which another machine can round otherwise, and which can hold anything ({listed})"
+    )
+
+
+def digits_apart(made: Any, said: Any, at: str = "") -> list[str]:
+    """Where plain data that are the same up to rounding are not the same to the last digit."""
+    if isinstance(made, dict):
+        return [
+            one
+            for key in sorted(made)
+            for one in digits_apart(made[key], said[key], f"{at}.{key}".lstrip("."))
+        ]
+    if isinstance(made, list | tuple):
+        return [one for k, pair in enumerate(zip(made, said)) for one in digits_apart(*pair, f"{at}[{k}]")]
+    return [] if json.dumps(made) == json.dumps(said) else [at]
 
 
 def data_in(path: Path) -> dict[str, Any]:
@@ -275,7 +312,7 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
             stated,
             counts,
             model.private,
-            said.get("ledger"),
+            model.receipt,  # one charge pays for the training and its score: nothing is taken from the page
             whole,
             which_rows=which_rows(stated, model),
         )

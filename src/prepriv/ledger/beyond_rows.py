@@ -1,7 +1,8 @@
-"""Bytes of a ledger file that belong to no row: after its last page, in free pages, and between the rows. docs/ledger.md.
+"""What a ledger file holds beside its rows: bytes after its last page, in free pages and between the rows, and statistics. docs/ledger.md.
 
-SQLite reads none of them, the hash chain covers none, and `secure_delete` is not on everywhere: a table that was made, filled and dropped
-leaves its rows in free pages. A ledger is published, so it must not carry them.
+The hash chain covers none of them. SQLite does not read such bytes, and `secure_delete` is not on everywhere: a table that was made, filled and dropped
+leaves its rows in free pages. Statistics (`sql_schema.STATISTICS`) are those of ANALYZE in another program, or whatever someone has put there. A ledger is
+published, so it must not carry them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import struct
 from pathlib import Path
 
 from prepriv.ledger.places import locate
+from prepriv.ledger.sql_schema import STATISTICS
 from prepriv.ledger.store import File, foreign_side_files, side_files
 
 _WINDOW = 8  # bytes that are looked for among the rows
@@ -28,12 +30,16 @@ def beyond_rows(place: str) -> list[str]:
     log = side_files(store.path)[0]
     if log.is_file() and log.stat().st_size and log not in foreign_side_files(store.path):
         return ["a run uses it, so this was not looked at. Look again later"]
+    found = [
+        f'the table {name}, which ANALYZE of another program makes and anyone can fill (`sqlite3 FILE "DROP TABLE {name}"` takes it out)'
+        for name in _statistics(store)
+    ]
     content = Path(store.path).read_bytes()
     size = struct.unpack(">H", content[16:18])[0]
     size = 65536 if size == 1 else size
     pages = struct.unpack(">I", content[28:32])[0]
     after = len(content) - pages * size
-    found = [f"{after:,} bytes after its last page"] if after > 0 else []
+    found += [f"{after:,} bytes after its last page"] if after > 0 else []
     if content[20] or any(content[_LEFT_ZERO]):
         found.append("bytes in a place that SQLite reserves")
     hidden = _foreign(content[: pages * size], size)
@@ -44,6 +50,13 @@ def beyond_rows(place: str) -> list[str]:
             f"bytes of no row in page{'s' if several else ''} {listed}, such as those of a table that was dropped"
         )
     return found
+
+
+def _statistics(store: File) -> list[str]:
+    """The tables of statistics that are there, whatever they hold."""
+    with store.transaction(write=False) as db:
+        there = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+    return [name for name, _ in STATISTICS if name in there]
 
 
 def _foreign(content: bytes, size: int) -> list[int]:

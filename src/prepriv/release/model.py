@@ -607,7 +607,7 @@ def _read(data: dict[str, Any], length: int) -> Model:
     private = data["private"]
     if not same(plan.domain.to_json(), data["domain"]) or (private and data["plan"]["guarantee"] is None):
         raise ValueError
-    receipt, link = _receipt(data.get("ledger")), _link(data.get("link"), plan)
+    receipt, link = checked_receipt(data.get("ledger")), _link(data.get("link"), plan)
     choice = _choice(data.get("choice"), plan, length)
     alone = data.get("noise_alone", False)
     if alone is not ("noise_alone" in data):
@@ -657,7 +657,8 @@ def _link(data: Any, plan: Plan) -> Link | None:
     return next(x for x in (link, link.for_norm(plan.space.radius)) if same(x.to_json(), data))
 
 
-def _receipt(data: Any) -> dict[str, Any] | None:
+def checked_receipt(data: Any) -> dict[str, Any] | None:
+    """The receipt of a charge, as a ledger writes it, and no more of what stands in its place. Raises for anything else. None: no receipt."""
     if data is None:
         return None
     uid, sequence, head = (data[key] for key in CHARGE)
