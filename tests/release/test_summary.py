@@ -541,6 +541,46 @@ def test_a_group_in_which_the_model_only_guesses_is_named_and_beside_it_its_own_
     assert any("in every group that could be measured" in line for line in other.fails())
 
 
+def test_a_group_whose_probabilities_tell_the_classes_apart_is_not_said_to_be_guessed():
+    """Rides with a drunk driver by sex: "In no group is it shown to do better than guessing: do not use it" stood beside AUC 0.65 (0.55 to 0.75) in one."""
+    domain = Domain({"x": Numeric(0, 1), "female": Categorical(["0", "1"])}, ["no", "yes"])
+    always_no, none = [[1400, 0], [600, 0]], [[0, 0], [0, 0]]
+    ahead, behind, empty = np.zeros((10, 2)), np.zeros((10, 2)), np.zeros((10, 2))
+    ahead[3:5] = [[900, 200], [500, 400]]
+    behind[3:5] = [[700, 300], [700, 300]]
+
+    def told(*scores):
+        counts = {"confusion": [always_no, always_no, none, none], "scores": [*scores, empty, empty]}
+        found = measured(counts, ("confusion", "scores"), by="female", domain=domain).quality
+        assert [s.name for s in found.guessed_in_groups] == ["0", "1"]
+        return " ".join(found.fails()), " ".join(to_do(found, weighed=False, weak=False))
+
+    fails, advice = told(ahead, ahead)
+    assert "In no group of `female`" not in advice and "may be their `female` alone" not in fails
+    assert (
+        'For records of "0", "1" (`female`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: '
+        "weigh the classes or use the probabilities." in advice
+    )
+    assert re.search(
+        r'Its probabilities do tell them apart in "0" \(AUC 0\.\d+, 0\.[56]\d* to 0\.\d+\), "1"', fails
+    )
+    fails, advice = told(ahead, behind)  # the other one only guesses
+    assert 'Do not use it for records of "1" (`female`) before a measurement shows' in advice
+    assert 'For records of "0" (`female`) its predictions are not shown' in advice
+    assert "In no group of `female`" not in advice
+    fails, advice = told(behind, behind)
+    assert "In no group of `female` that could be measured is it shown to do better" in advice
+    assert "Its probabilities do" not in fails + advice
+    low, high = np.zeros((10, 2)), np.zeros((10, 2))
+    low[3], high[5] = [1800, 200], [1000, 1000]
+    fails, advice = told(low, high)  # the score is the group alone
+    assert (
+        "Among all records its probabilities tell the classes apart, but in no group of `female` that"
+        in advice
+    )
+    assert "may be their `female` alone" in fails and "Its probabilities do tell them" not in fails
+
+
 def test_a_group_whose_rare_class_could_not_be_measured_is_not_passed_over():
     """The advice warned of one group alone, and the other, of which nothing could be said, read as served."""
     shares = (Share("no", 0.3, 0.2, 0.4), Share("yes"), Share("other"), Share("missing"))

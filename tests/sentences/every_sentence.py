@@ -360,7 +360,7 @@ def _no_more_than_the_commonest_there(known: Known, said: dict[str, Any]) -> boo
 
 
 @says(
-    "Among records of these groups of `g` it is not shown to tell the classes apart better than guessing, which has a balanced accuracy of [[n]] in 100: [[cells]]."
+    "Among records of these groups of `g` its predictions are not shown to tell the classes apart better than guessing, which has a balanced accuracy of [[n]] in 100: [[cells]]."
 )
 def _guessed(known: Known, said: dict[str, Any]) -> bool:
     each = [
@@ -376,6 +376,27 @@ def _guessed(known: Known, said: dict[str, Any]) -> bool:
     )
 
 
+@says("Its probabilities do tell them apart in [[cells]].")
+def _apart_in_groups(known: Known, said: dict[str, Any]) -> bool:
+    named = re.findall(
+        rf'"([^"]*)" \(AUC ({_NUMBER}), ({_NUMBER}) to ({_NUMBER})\)(?:, | and in \d+ more$|$)', said["cells"]
+    )
+    known.seen["apart in groups"] = [name for name, *_ in named]
+    return bool(named) and all(
+        read(low) > 0.5
+        and name in known.seen["guessed"]
+        and figure_agrees(known, {"v": value, "low": low, "high": high}, "AUC", name, times=1)
+        for name, value, low, high in named
+    )
+
+
+@says(
+    "For records of [[names]] (`g`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: weigh the classes or use the probabilities."
+)
+def _probabilities_in_groups(known: Known, said: dict[str, Any]) -> bool:
+    return _listed(said["names"]) == known.seen["apart in groups"]
+
+
 @says(
     "That is so in every group that could be measured. So what it knows of all records may be their `g` alone, or noise hides what it knows within groups."
 )
@@ -386,7 +407,14 @@ def _guessed_everywhere(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "In no group of `g` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+    *(
+        f"{first} of `g` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+        for first in (
+            "In no group",
+            "Among all records its probabilities tell the classes apart, but in no group",
+            "Among all records it tells the classes apart, but in no group",
+        )
+    )
 )
 def _not_for_decisions(known: Known, said: dict[str, Any]) -> bool:
     measured = {
@@ -399,7 +427,8 @@ def _not_for_decisions(known: Known, said: dict[str, Any]) -> bool:
     "Do not use it for records of [[names]] (`g`) before a measurement shows that it does better than guessing there."
 )
 def _not_for_them(known: Known, said: dict[str, Any]) -> bool:
-    return _listed(said["names"]) == known.seen["guessed"]
+    apart = known.seen.get("apart in groups", [])
+    return _listed(said["names"]) == [name for name in known.seen["guessed"] if name not in apart]
 
 
 @says(

@@ -118,6 +118,9 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         perhaps_trained_on=made.perhaps_trained_on,
         lead=lead_of(rows),
         apart=None if fewer else _apart(rows),
+        group_apart={}
+        if fewer
+        else {g: told for g, rows_of in made.groups.items() if (told := _apart(rows_of)) is not None},
         scores_alone=None if fewer else _scores_alone(rows),
     )
 

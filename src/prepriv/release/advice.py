@@ -347,19 +347,27 @@ def _too_good(found: Quality) -> bool:
 
 def _by_balanced(found: Quality) -> Iterator[str]:
     """For which groups it is not to be used, as it is not shown, or not known, to do better than guessing there."""
-    guessed = found.guessed_in_groups
-    if guessed:
-        better = [s for s in found.group_balanced if s.value is not None and s not in guessed]
+    guessed, apart = found.guessed_in_groups, found.apart_in_groups
+    better = [s for s in found.group_balanced if s.value is not None and s not in guessed]
+    if silent := [share.name for share in guessed if share.name not in apart]:
+        if better or apart:
+            yield f"Do not use it for records of {first_of(silent)} (`{found.by}`) before a measurement shows that it does better than guessing there."
+        else:
+            first = "In no group"
+            if found.apart is not None:
+                who = "its probabilities tell" if found.apart.startswith("AUC") else "it tells"
+                first = f"Among all records {who} the classes apart, but in no group"
+            yield f"{first} of `{found.by}` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+    if apart:
         yield (
-            f"Do not use it for records of {first_of([share.name for share in guessed])} (`{found.by}`) before a measurement shows that it does better than guessing there."
-            if better
-            else f"In no group of `{found.by}` that could be measured is it shown to do better than guessing: do not use it for decisions before a measurement shows that it does."
+            f"For records of {first_of(apart)} (`{found.by}`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: "
+            "weigh the classes or use the probabilities."
         )
-        if better and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in better):
-            yield (
-                f"That {first_of([share.name for share in better])} {'is' if len(better) == 1 else 'are'} shown to do better can be chance: a difference between groups is "
-                "shown only where its own line says so."
-            )
+    if guessed and better and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in better):
+        yield (
+            f"That {first_of([share.name for share in better])} {'is' if len(better) == 1 else 'are'} shown to do better can be chance: a difference between groups is "
+            "shown only where its own line says so."
+        )
     if unmeasured := found.unmeasured_groups:
         yield (
             f"Whether it does better than guessing for records of {first_of(unmeasured)} (`{found.by}`) could not be measured: do not assume that it serves them, "

@@ -123,6 +123,8 @@ class Quality:
         Of each class, the rare ones first, how many of its records are recognised in each group.
     group_balanced : tuple of Share
         Of each group, balanced accuracy.
+    group_apart : mapping of str to str
+        Of each group where balanced accuracy or AUC lies above chance, the first that does, with its interval.
     group_commonest : mapping of str to Share
         Of each group, the class with the most of its records, and what always naming it gets right there.
     between : tuple of str
@@ -230,6 +232,7 @@ class Quality:
     set_aside: bool = False
     lead: Share | None = None
     apart: str | None = None
+    group_apart: Mapping[str, str] = field(default_factory=dict)
     scores_alone: tuple[str, int] | None = None
     perhaps_trained_on: bool = False
 
@@ -284,6 +287,11 @@ class Quality:
                 key=lambda s: (s.value or 0.0, s.name),
             )
         )
+
+    @property
+    def apart_in_groups(self) -> tuple[str, ...]:
+        """Of these, the groups in which its probabilities are shown to tell the classes apart."""
+        return tuple(s.name for s in self.guessed_in_groups if s.name in self.group_apart)
 
     @property
     def unmeasured_groups(self) -> tuple[str, ...]:
@@ -786,11 +794,16 @@ class Quality:
         named = ", ".join(f"{in_quotes(s)} {s}" for s in guessed[:MOST])
         more = f" and {len(guessed) - MOST} more" if len(guessed) > MOST else ""
         yield (
-            f"Among records of these groups of `{self.by}` it is not shown to tell the classes apart better than guessing, which has a balanced accuracy of "
+            f"Among records of these groups of `{self.by}` its predictions are not shown to tell the classes apart better than guessing, which has a balanced accuracy of "
             f"{100 * chance:.3g} in 100: {named}{more}."
         )
+        apart = self.apart_in_groups
+        if apart:
+            named = ", ".join(f"{in_quotes(Share(g))} ({self.group_apart[g]})" for g in apart[:MOST])
+            more = f" and in {len(apart) - MOST} more" if len(apart) > MOST else ""
+            yield f"Its probabilities do tell them apart in {named}{more}."
         every = len(guessed) == sum(s.value is not None for s in self.group_balanced)
-        if every and self.balanced is not None and self.balanced.floor > chance:
+        if every and not apart and self.apart is not None:
             yield (
                 f"That is so in every group that could be measured. So what it knows of all records may be their `{self.by}` alone, or noise hides what "
                 "it knows within groups."
