@@ -153,8 +153,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If errors were not counted by size, for an evaluation of another model, and if too few rows were counted
-            for this level.
+            If errors were not counted by size, for an evaluation of another model, and if the counts do not tell both
+            ends of such an interval from the declared bounds.
 
         Notes
         -----

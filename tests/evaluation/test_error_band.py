@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -80,6 +81,42 @@ def test_what_does_not_support_an_interval_is_refused():
     with pytest.raises(ValueError, match="did not measure this model"):
         other.predict_interval(x, 0.5, evaluation=counted)
     assert error_band(counted, 0.5) == error_band(counted, 0.5)
+
+
+def test_an_interval_of_which_an_end_is_a_declared_bound_for_every_row_is_refused():
+    """Targets near the low bound with a long tail: where the high end was open, intervals were the whole range."""
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0, 1, (6000, 2))
+    y = 3 * x[:, 0] + np.where(
+        rng.uniform(size=6000) < 0.045, rng.uniform(20, 50, 6000), rng.uniform(0, 3, 6000)
+    )
+    reg = PrivateRegressor(Domain.box(0, 1, features=2, target=Numeric(0, 60)), epsilon=8.0, steps="linear")
+    reg.fit(x[:4000], y[:4000])
+
+    def counted(rows=slice(4000, None), epsilon=8.0, **more):
+        return reg.evaluate(x[rows], y[rows], epsilon=epsilon, measures="residuals", **more)
+
+    for level, said in ((0.9, "too few rows .* larger error_bound="), (0.95, "last bars hold more")):
+        with pytest.raises(ValueError, match=said):
+            reg.predict_interval(x, level, evaluation=counted())
+    low, high = reg.predict_interval(x, 0.9, evaluation=counted(error_bound=60)).T
+    assert (high < 60).all() and ((low <= y) & (y <= high)).mean() >= 0.9
+    # no error is beyond these: a larger bound is no cure
+    few, coarse = counted(slice(4000, 4150), 2.0, error_bound=60), counted(error_bound=60, bins=2)
+    for of, level, said in ((few, 0.95, "epsilon, or ask"), (coarse, 0.3, "larger bins=")):
+        with pytest.raises(ValueError, match=said):
+            reg.predict_interval(x, level, evaluation=of)
+
+
+def test_an_interval_that_reaches_the_bounds_from_either_of_them_is_refused():
+    """Both ends are told, and yet it is the range: 1 % of errors at each end of it."""
+    x, y = rows(500, 3)
+    reg = PrivateRegressor(DOMAIN, epsilon=1.0, steps="linear").fit(x, y)
+    made = reg.evaluate(x, y, epsilon=8.0, measures="residuals", error_bound=8)
+    of = replace(made, counts={"residuals": np.array([0.0, 60, *[0] * 7, 1440, 1440, *[0] * 7, 60, 0])})
+    assert reg.predict_interval(x, 0.9, evaluation=of).shape == (500, 2)  # within 0.8 on either side
+    with pytest.raises(ValueError, match="too few rows"):
+        reg.predict_interval(x, 0.97, evaluation=of)
 
 
 def test_the_holdout_of_another_fit_is_another_model():

@@ -13,14 +13,15 @@ from prepriv.evaluation.intervals import FEWEST
 from prepriv.evaluation.result import PrivateEvaluation
 
 _FAILURE = 0.05  # of a band that covers less than its level
+_ALL = 0.85  # of the declared range: an interval that is as wide on either side says nothing
 
 
 def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
-    """(low, high) of target less prediction, in the target's unit, that holds for `level` of new rows; -inf and inf where only the
-    declared bounds do.
+    """(low, high) of target less prediction, in the target's unit, that holds for `level` of new rows.
 
     With probability 95 % over noise and test rows, which must be a sample of the people that new rows are from. Raises ValueError
-    where the evaluation did not count errors by size (measure "residuals"), or counted too few rows for this level.
+    where the evaluation did not count errors by size (measure "residuals"), or its counts leave an end open: then only the declared
+    bound holds there, whatever is predicted.
     """
     level = number("level", level, above=0.0, below=1.0)
     if not of.residuals:
@@ -31,18 +32,34 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
     edges = np.array([low for low, _, _ in of.residuals[1:]])
     counts = np.array([count for _, _, count in of.residuals])
     low, high = band_of(counts, edges, of.all_rows.noise, level)
-    if math.isinf(low) and math.isinf(high):
-        if max(counts[0], counts[-1]) > (1 - level) / 2 * counts.sum() > FEWEST * of.all_rows.noise:
-            bound = of.plan.error_bound or 0.0
-            raise ValueError(
-                f"an interval of level {level:g} leaves {50 * (1 - level):.3g} % of errors at each end, and the last bars hold "
-                f"more: errors beyond error_bound={bound:.6g} are not told apart. Evaluate with a larger error_bound=, as in "
-                "reg.evaluate(X, y, measures=..., error_bound=...) on other rows, or ask for a smaller level"
-            )
-        raise ValueError(
-            f"too few rows were measured, beside the noise, for an interval of level {level:g}: evaluate with more rows, a larger epsilon or a larger error_bound=, or ask for a smaller level"
-        )
+    target = of.plan.domain.target
+    assert target is not None
+    if min(high, -low) >= _ALL * (target.high - target.low) or math.isinf(high - low):
+        at_open = [float(counts[i]) for i, end in ((0, low), (-1, high)) if math.isinf(end)]
+        raise ValueError(_says_nothing(of, level, max(at_open, default=0.0), float(counts.sum())))
     return low, high
+
+
+def _says_nothing(of: PrivateEvaluation, level: float, last: float, rows: float) -> str:
+    """Why an interval would be the declared bounds, and what to do. last: the noisy count of the bar at an open end, of so many rows."""
+    outside, cut = (1 - level) / 2, of.plan.error_share < 1
+    if last > outside * rows > FEWEST * of.all_rows.noise:
+        finer, why = (
+            ("error_bound", f"errors beyond error_bound={of.plan.error_bound or 0.0:.6g}")
+            if cut
+            else ("bins", "errors within one bar")
+        )
+        return (
+            f"an interval of level {level:g} leaves {100 * outside:.3g} % of errors at each end, and the last bars hold "
+            f"more: {why} are not told apart. Evaluate other rows with a larger {finer}=, as in "
+            f'evaluation=reg.evaluate(X, y, measures="residuals", {finer}=...), or ask for a smaller level'
+        )
+    wider = " or a larger error_bound=" if cut else ""
+    return (
+        f"too few rows were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
+        f"target, nearly whatever is predicted. Give evaluation=reg.evaluate(X, y, ...) of more rows, with a larger epsilon{wider}, or ask for a "
+        "smaller level"
+    )
 
 
 def band_of(counts: Floats, edges: Floats, noise: float, level: float) -> tuple[float, float]:
