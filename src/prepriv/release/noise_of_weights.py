@@ -130,6 +130,8 @@ def _adding_up(domain: Domain, share: Floats, noise: Floats) -> Floats:
 
 def _categories(domain: Domain) -> NDArray[np.bool_]:
     """Which cells of the domain are those of categories, (d,)."""
+    if not domain.columns:  # a ball
+        return np.zeros(domain.space.d, bool)
     return np.repeat(
         [isinstance(c, Categorical) for c in domain.columns.values()],
         [c.width for c in domain.columns.values()],
