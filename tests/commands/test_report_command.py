@@ -131,11 +131,14 @@ def test_a_measurement_that_no_coins_set_apart_is_not_in_the_claim(fitted):
     assert "which states its own claim" not in clf.report_.to_html()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "<html></html>", '<pre id="data">{</pre>', "[" * 10**5])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"n": NaN}', "<html></html>", '<pre id="data">{</pre>', "[" * 10**5]
+)
 def test_what_is_no_report_is_one_line(fitted, tmp_path, text, capsys):
     (tmp_path / "r.html").write_text(text)
     assert run(["report", str(fitted[0] / "model"), "--verify", str(tmp_path / "r.html")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "r.html" in said  # of a NaN the model was said to be damaged
 
 
 def test_the_page_is_made_anew_and_never_over_another(fitted, tmp_path, capsys):

@@ -898,7 +898,7 @@ def by_hand(tmp_path_factory):
         ("'yes']", "'yes'], threshold: 0.17", "its `threshold:` of the label was not compared"),
         ("rows: 50", "rows: 50 # row 17: Boston, black, f", "comments were not compared, on 1 line"),
         ("rows: 50", "rows: 50\n#17\n# Boston", "comments were not compared, on 2 lines"),
-        ("rows: 50", "rows: &boston 50", "comments were not compared, on 1 line"),
+        ("rows: 50", "rows: &boston 50", "its anchors, tags or comments were not compared, on 1 line"),
         (
             "high: 1}",
             "high: 1.000000000000000001953041204711}",

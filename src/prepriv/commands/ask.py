@@ -29,6 +29,7 @@ from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
 from prepriv.description.estimates import short_number
 from prepriv.guarantees.printed import epsilon_at, percent
+from prepriv.plans.enough import GOES_ON
 from prepriv.runs.charge import released
 
 _ALIKE = ("count", "histogram", "crosstab", "sum")  # whose noise does not depend on how large a group is
@@ -63,10 +64,13 @@ def ask(
         raise Stop(f"--out must end in .json; got {out.name}")
     _show_prices(plan)
     print_cut(plan.cut, plan.notes)
+    why = wide_answers(plan)
     if price:
         _show_expected(plan)
+        if why:
+            console.print(f"WARNING: {printable(why.removesuffix(GOES_ON).rstrip())}", soft_wrap=True)
         return
-    if why := wide_answers(plan):
+    if why:
         console.print(f"WARNING: {printable(why)}", soft_wrap=True)
     say_drafted(domain, ledger)
     say_asked_before(plan.look.hash, ledger)

@@ -388,7 +388,9 @@ def not_compared_in(file: Path) -> list[str]:
         else []
     )
     if lines:
-        found.append(f"its comments were not compared, on {lines} line{'s' if lines > 1 else ''}: read them")
+        found.append(
+            f"its anchors, tags or comments were not compared, on {lines} line{'s' if lines > 1 else ''}: read them"
+        )
     found += [f"on {_lines(numbers)} {what}: read it" for what, numbers in odd_lines(written).items()]
     return found
 

@@ -114,7 +114,9 @@ def expected_half(plan: AskedPlan, question: Asked) -> tuple[float, str] | None:
     if piece[0] in ("pairs", "quantile") and math.isnan(half):
         return math.nan, "number"
     if piece[0] == "quantile" and n is not None and half < math.inf:
-        return 100 * half, "in 100 by rank"
+        return (
+            100 * half if half < 0.5 else math.nan
+        ), "in 100 by rank"  # beyond, an interval can be the whole bounds
     if piece[0] != "moments" or n is None or question.kind not in ("mean", "sum"):
         return None
     column, weights = plan.domain.columns[question.columns[0]], asker.weights(question.by)

@@ -320,7 +320,7 @@ class Coefficients:
             [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f"{_SHARED.format(_SHARES[by_law])} {UNLABELLED if by_law else ''}".strip()] * self.shared
             + [IN_PART] * bool(self.in_part is not None and self.in_part.any())
-            + [TELL_THE_SAME.format(", up to `.at_most`")] * by_law
+            + [TELL_THE_SAME.format(", up to `.at_most` (`prepriv report MODEL --weights --json`)")] * by_law
             + [EACH_HAS_A_LABEL] * (by_law or two_lists)
             + [MORE_NOISE.format(_listed(self.learned))] * bool(self.learned)
             + [_PEOPLE] * (by_law or two_lists)

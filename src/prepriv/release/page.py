@@ -269,9 +269,13 @@ def _hundreds(found: Quality | None) -> list[tuple[str, float, float, float]]:
 
 
 def data_of(text: str) -> Any:
-    """What a saved page or report.json holds as data. Raises ValueError if it is neither."""
+    """What a saved page or report.json holds as data. Raises ValueError if it is neither, or holds a NaN, which none of them does."""
     found = _DATA.search(text)
-    return json.loads(html.unescape(found[2]) if found else text)
+    return json.loads(html.unescape(found[2]) if found else text, parse_constant=_no_number)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
 
 
 def with_data(text: str, data: str) -> str:
