@@ -624,6 +624,41 @@ def test_whether_sums_of_predictions_can_be_too_small_is_said():
     assert "not shown" in found._on_average(0.1, -0.2, 0.4)
 
 
+@pytest.mark.parametrize(
+    ("factor", "bounds", "said"),
+    [
+        (28.35, (40, 190), "190"),  # grams beside ounces
+        (1 / 35.27, (40, 190), "40"),  # kilograms
+        (1.0, (40, 190), ""),
+        (28.35, (0.1, 0.7), "0.7"),  # an end of the interval is the bound up to its last digit
+    ],
+)
+def test_labels_in_another_unit_than_the_bounds_are_asked_about(factor, bounds, said):
+    """Weights at birth in grams, bounds in ounces: "The mean target is 189.1 (178.7 to 190.0)", and nothing else."""
+    rng = np.random.default_rng(3)
+    domain = Domain({"x": Numeric(0, 1)}, target=Numeric(*bounds))
+    model = PrivateRegressor(domain, epsilon=4.0).fit(rng.random((3000, 1)), rng.uniform(*bounds, 3000))
+    x, y = rng.random((900, 1)), factor * np.clip(rng.normal(120, 18, 900), 41, 189)
+    score = model.evaluate(x, y, epsilon=200.0)  # next to no noise
+    found = score.quality
+    advice = " ".join(to_do(found, weighed=False, weak=False))
+    told = f"the mean target lies at the declared bound {said}, and a label beyond a bound counts"
+    for text in (advice, str(score), html.unescape(score._repr_html_())):
+        assert (told in " ".join(text.split())) == bool(said)
+    if said:
+        assert f"in the unit of the bounds, {bounds[0]} to {bounds[1]}? `prepriv validate DATA" in advice
+        assert "Nothing in these numbers asks for a change" not in advice
+
+
+def test_a_count_that_is_mostly_small_is_not_asked_for_its_unit():
+    told = {"of_number": True, "target_ends": (0.0, 90.0), "measures": ("r2",)}
+    asked = {mean: Quality("rows", mean_target=mean, **told).at_bound for mean in (
+        (6.0, 5.5, 6.5), (6.0, 0.0, 12.0), (1.0, 0.5, 1.5), (2.0, 0.0, 30.0)
+    )}  # fmt: skip
+    assert set(asked.values()) == {""}  # the last one is noise
+    assert "bound 0," in Quality("rows", mean_target=(0.6, 0.0, 1.5), **told).at_bound
+
+
 def test_errors_that_are_cut_say_nothing_about_sums():
     """Predictions of earnings were 0.60 above the targets in errors cut at 11.25, "sums are too large", where whole errors have the mean -0.02."""
     told = {"of_number": True, "absolute": (5.0, 4.9, 5.1), "target_ends": (4.0, 49.0)}

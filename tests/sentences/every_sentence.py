@@ -678,6 +678,15 @@ def _mean_target(known: Known, said: dict[str, Any]) -> bool:
     return agrees(_mean_of_targets(known), said["v"], said["low"], said["high"])
 
 
+@says(
+    "As far as this measurement can tell, the mean target lies at the declared bound [[v]], and a label beyond a bound counts as the nearer one. If most labels should not lie there, are they in the unit of the bounds, [[low]] to [[high]]? [[any]]"
+)
+def _at_bound(known: Known, said: dict[str, Any]) -> bool:
+    low, high = (read(said[end]) for end in ("low", "high"))
+    near = abs(_mean_of_targets(known) - read(said["v"])) <= 0.1 * (high - low)
+    return (low, high) == known.case.ends and read(said["v"]) in (low, high) and near
+
+
 def _mean_of_targets(known: Known) -> float:
     return float(np.nanmean(np.clip(numbers(known.table.y), *known.case.ends)))
 

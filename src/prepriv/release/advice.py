@@ -195,6 +195,8 @@ def to_do(
         yield f"{off} {sums}".strip()
     if found is None:
         return
+    if found.at_bound:
+        yield found.at_bound
     if not found.known:
         if "r2" in found.measures and found.warning is None:
             yield from _beside_the_mean(found)
@@ -306,6 +308,7 @@ def to_do(
         or found.often_cut
         or too_good
         or off
+        or found.at_bound
     ):
         yield f"{_IF_NOT_TRAINED_ON if found.perhaps_trained_on else _ALL_CLEAR} Measure the groups that it will be used for."
         if found.unseen:

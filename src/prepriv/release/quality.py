@@ -18,6 +18,8 @@ MOST = 5
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
 SUMS_MATTER = 0.05  # of the mean target: sums that may be off by more are warned of
+_AT_BOUND = 0.03  # of the distance of the bounds of a target: a mean so near one of them lies at it
+_AT_BOUND_ENDS = 0.1  # the same, of its interval
 _WORTH_IT = 0.75  # of an error bound: with so much less, the noise of squared errors is little more than half
 RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
 
@@ -522,6 +524,24 @@ class Quality:
         """The mean target nearest to 0 that its interval allows, or else the bounds."""
         low, high = self.target_ends or (0.0, 0.0) if self.mean_target is None else self.mean_target[1:]
         return 0.0 if low <= 0.0 <= high else min(abs(low), abs(high))
+
+    @property
+    def at_bound(self) -> str:
+        """That the mean target lies at a declared bound, as labels in the wrong unit make it, and what to do: sentences; nothing where it does not.
+        The mean of a count that is mostly small lies further from 0 as a rule."""
+        if self.mean_target is None or self.target_ends is None:
+            return ""
+        (mean, *ends), (low, high) = self.mean_target, self.target_ends
+        for bound in self.target_ends:
+            apart, least, most = (abs(x - bound) / (high - low) for x in (mean, *ends))
+            if apart <= _AT_BOUND and min(least, most) <= 1e-9 and max(least, most) <= _AT_BOUND_ENDS:
+                at, lowest, highest = (measured_alone(x, 4) for x in (bound, low, high))
+                return (
+                    f"As far as this measurement can tell, the mean target lies at the declared bound {at}, and a label beyond a bound counts as the nearer one. If most labels should not "
+                    f"lie there, are they in the unit of the bounds, {lowest} to {highest}? `prepriv validate DATA --schema S.yaml` (`prepriv.validate(domain, X, y)`) counts those "
+                    "outside, for the curator alone."
+                )
+        return ""
 
     def of_sums(self) -> str:
         """What the mean residual leaves to do before predictions are added up; nothing where it was not measured, of whole errors, or where `sums_hold`."""
