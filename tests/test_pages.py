@@ -32,6 +32,22 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         exec(compile(block, page.name, "exec"), names)
 
 
+def test_a_model_that_the_page_on_deploying_saves_is_decided_by_its_ledger(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"```python\n(.*?)```", (DOCS / "learn" / "deploying.md").read_text("utf-8"), re.S)
+    assert block is not None
+    exec(compile(block[1], "deploying.md", "exec"), {})
+    assert run(["ledger", "verify", "people.db", "model/model.json"]) == 0
+
+
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", *PAGES], ids=lambda p: p.stem)
+def test_a_page_that_saves_a_model_says_that_it_is_saved_with_the_ledger_of_its_fit(page):
+    """Without it `ledger verify` cannot decide, as a newcomer found."""
+    text = page.read_text("utf-8")
+    if "model_.save(" in text:
+        assert re.search(r"save\([^)\n]*ledger=", text), page.name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
