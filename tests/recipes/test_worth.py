@@ -16,7 +16,7 @@ import prepriv
 from prepriv import Domain
 from prepriv.cli import run
 from prepriv.guarantees import gdp_mu
-from prepriv.learners import GradientDescent, Logistic
+from prepriv.learners import GradientDescent, Logistic, SquaredError
 from prepriv.recipes.worth import WORTH, per_column, worth_at
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +118,31 @@ def test_what_a_holdout_will_know_is_in_the_units_of_the_score(adjacency):
     assert "too few" in said(30, classes=["a", "b"])[0]
     with pytest.raises(ValueError, match="holdout"):
         said(30, 2.0, classes=["a", "b"])
+
+
+@pytest.mark.parametrize("of", [{"classes": ["a", "b"]}, {"target": prepriv.Numeric(40.0, 190.0)}])
+def test_what_a_holdout_will_know_is_said_to_hold_without_groups(of):
+    """Weights at birth: "known to ± 2.5 or better" without --by was ± 3.1 to 3.4 with --by smoke."""
+    from prepriv.commands.plan import score_in_words
+    from prepriv.evaluation.evaluation_plan import plan_evaluation
+    from prepriv.evaluation.result import PrivateEvaluation
+
+    domain = Domain({"x": prepriv.Numeric(0, 1), "g": prepriv.Categorical(["u", "v"])}, n=4000, **of)
+    learner = GradientDescent(Logistic() if "classes" in of else SquaredError())
+    plan = prepriv.make_plan(domain, [], learner, epsilon=1.0, delta=1e-5)
+    words = score_in_words(plan, 0.25)
+    assert (
+        "or better without --by if each has a label" in words
+        and "With --by it is known less closely" in words
+    )
+    measure, name = ("accuracy", "accuracy") if "classes" in of else ("absolute_error", "mean absolute error")
+
+    def length(by, groups):
+        made = plan_evaluation(domain, n=1000, epsilon=0.3, measures=measure, by=by)
+        counts = np.array([[500.0 / groups, 500.0 / groups, 0.0]] * groups)
+        return PrivateEvaluation(made, {measure: counts if by else counts[0]}, True).figures[name].length
+
+    assert length("g", 4) > 1.2 * length(None, 1)  # u, v, others and gaps
 
 
 def test_epsilons_on_a_drafted_schema_say_that_the_choice_is_late(tmp_path, monkeypatch, capsys):

@@ -371,16 +371,16 @@ def score_in_words(plan: Plan, share: float) -> str:
         return f"--holdout {share:g}: about {counted} are too few beside the noise to measure a score"
     target = plan.domain.target
     if target is None:
-        told = f"the accuracy would be known to ± {100 * off:.2g} points or better if each has a label"
+        told = f"the accuracy would be known to ± {100 * off:.2g} points or better without --by if each has a label"
     else:
         bound, unit = made.error_bound or 0.0, span_of(target.written)
         unit = "" if unit == "number" else f" {unit}"
         told = (
-            f"the mean absolute error would be known to ± {off * bound:.2g}{unit} or better if each has a label, where errors above {bound:.3g}{unit} count as "
+            f"the mean absolute error would be known to ± {off * bound:.2g}{unit} or better without --by if each has a label, where errors above {bound:.3g}{unit} count as "
             f"{bound:.3g}"
         )
     return (
-        f"--holdout {share:g}: of about {counted} that are set aside, {told}. The rest of this plan trains on all {plan.n:,}; with the holdout it is about "
+        f"--holdout {share:g}: of about {counted} that are set aside, {told}. With --by it is known less closely, because each group has noise of its own. The rest of this plan trains on all {plan.n:,}; with the holdout it is about "
         f"{plan.n - rows:,}, and the noise weighs {plan.n / max(plan.n - rows, 1):.3g} times as much"
     )
 
