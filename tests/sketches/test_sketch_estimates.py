@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +234,23 @@ def test_each_way_that_is_named_is_enough(needs, n, d, epsilon):
             assert signal_of(facts(n, d, half * mu * math.sqrt(share), needs=needs)).enough and share <= 4
     if one.columns_enough:
         assert signal_of(facts(n, one.columns_enough, half * mu, needs=needs)).enough
+
+
+@pytest.mark.parametrize("of", ["target", "label", "nothing"])
+def test_columns_that_are_enough_are_counted_as_those_that_are_declared(of):
+    """ "1 column in place of 9", of 8 columns and a target, was followed with the target alone, and refused."""
+    columns = {f"x{i}": Numeric(0, 1) for i in range(8)}
+    declared = {"target": Numeric(0, 1)} if of == "target" else {"classes": ["a", "b"]}
+    needs = "columns" if of == "nothing" else "labels"
+    one = signal_of(SketchPlan(Domain(columns, n=1200, **declared), 0.1, needs))
+    few = next(mu for mu in np.geomspace(0.01, 5, 100) if signal_of(replace(one.plan, mu=mu)).columns_enough)
+    one = signal_of(replace(one.plan, mu=few))
+    beside = "" if of == "nothing" else f" beside the {of}"
+    count = one.columns_enough
+    assert f"; {count} column{'s' if count > 1 else ''}{beside} in place of 8." in one.sentence
+    assert ("9 columns with the target" in one._facts) == (of == "target")
+    kept = Domain(dict([*columns.items()][:count]), n=1200, **declared)
+    assert signal_of(replace(one.plan, domain=kept)).enough
 
 
 @pytest.mark.parametrize("k", [1, 3])

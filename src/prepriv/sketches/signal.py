@@ -112,8 +112,17 @@ class Signal:
         if share := self._share_enough:
             found.append(f"{share:g} times this share of the budget")
         if columns := self.columns_enough:
-            found.append(f"{columns} column{'s' if columns > 1 else ''} in place of {plan.d}")
+            found.append(
+                f"{columns} column{'s' if columns > 1 else ''}{self._beside} in place of {len(plan.domain.columns)}"
+            )
         return tuple(found)
+
+    @property
+    def _beside(self) -> str:
+        """What is read beside the columns that can be fewer."""
+        if self.plan.classes > 1:
+            return " beside the label"
+        return " beside the target" if self.plan.d > len(self.plan.domain.columns) else ""
 
     @property
     def _any_one(self) -> str:
@@ -164,7 +173,8 @@ class Signal:
         plan = self.plan
         units = f", {plan.k} rows a unit" if plan.k > 1 else ""
         classes = f", {plan.classes} classes" if plan.classes > 1 else ""  # none of a numeric target
-        return f"{plan.n:,} {self._whose}, {plan.d} columns{classes}{units}"
+        of_target = " with the target" if plan.d > len(plan.domain.columns) else ""
+        return f"{plan.n:,} {self._whose}, {plan.d} columns{of_target}{classes}{units}"
 
     @cached_property
     def rows_enough(self) -> int | None:
