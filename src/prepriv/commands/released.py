@@ -590,11 +590,8 @@ def report(
             failed += [] if unpaid is None else [unpaid]
             asked = [*of_ledger, *further]
         if ledger or verify is not None:
-            asked = [
-                *unsure,
-                *asked,
-                *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])]),
-            ]
+            asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]
+        asked = [*unsure, *asked]
         if failed:
             _say_not_written(html, record)
             _ask_before(asked, as_json=as_json, failed=failed, checked=checked)

@@ -312,7 +312,7 @@ def _measured(data: dict[str, Any], model: Model) -> PrivateEvaluation | None:
             stated,
             counts,
             model.private,
-            model.receipt,  # one charge pays for the training and its score: nothing is taken from the page
+            data.get("ledger"),  # one charge pays for both, and it is compared with the model's
             whole,
             which_rows=which_rows(stated, model),
         )

@@ -156,8 +156,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "the receipt of a measurement is taken from the page that states it",
         "text in its place was verified",
         "commands/verify.py",
-        "            model.receipt,  # one charge",
-        '            said.get("ledger"),  # one charge',
+        '            data.get("ledger"),  # one charge pays for both',
+        '            said.get("ledger"),  # one charge pays for both',
         ("tests/commands/test_report_command.py", "-k", "last_digit"),
     ),
     Mutant(
@@ -604,8 +604,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "files beside a model are passed over by its report",
         CLASS,
         "commands/released.py",
-        "        asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]\n",
-        "        pass\n",
+        "            asked = [*asked, *_beside(model, [*(ledger or ()), *([] if verify is None else [verify])])]\n",
+        "            pass\n",
         (EDITED, "-k", "beside_a_model"),
     ),
     Mutant(
