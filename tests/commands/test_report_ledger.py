@@ -27,6 +27,7 @@ from prepriv.ledger.currency import Quanta, amount_in_words
 from prepriv.ledger.noted import MOST_NOTE
 from prepriv.periods import Periods
 from prepriv.release.page import data_of
+from prepriv.release.report import as_text
 
 LEARNER = GradientDescent(Logistic(), steps=2)
 ROWS = pd.DataFrame({"dose": np.linspace(0, 1, 50), "seen": ["2026-10-01", "2026-11-01"] * 25})
@@ -614,6 +615,18 @@ def test_the_ledger_block_of_a_page_cannot_be_edited(measured, capsys, name):
     page.write_text(text.replace(str(model.receipt[name]), "something else"))
     code, out = verified(measured, page, capsys)
     assert code == 1 and "differs: data: ledger" in out
+
+
+def test_what_stands_in_the_receipt_of_the_measurement_of_a_page_is_compared(measured, tmp_path, capsys):
+    """Any text in its place was verified: it was taken from the page."""
+    data = data_of((measured / "page.html").read_text())
+    data["measured_in_private"]["ledger"]["more"] = "J. Smith, 1952-03-02, cancer"
+    page = tmp_path / "page.json"
+    page.write_text(as_text(data))
+    code, _ = verified(measured, page, capsys)
+    assert code == 1
+    assert run(["ledger", "verify", str(measured / "L.db"), str(page), str(measured / "m")]) == 5
+    assert "page.json: WRONG" in capsys.readouterr().out
 
 
 def test_the_page_shows_the_hash_of_the_file_and_the_receipt(measured):

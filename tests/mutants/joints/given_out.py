@@ -158,7 +158,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "commands/verify.py",
         '            data.get("ledger"),  # one charge pays for both',
         '            said.get("ledger"),  # one charge pays for both',
-        ("tests/commands/test_report_command.py", "-k", "last_digit"),
+        ("tests/commands/test_report_ledger.py", "-k", "receipt_of_the_measurement"),
     ),
     Mutant(
         "bytes after the last page of a ledger are ok",
