@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from dataclasses import replace
 
@@ -174,6 +175,49 @@ def test_noise_above_what_a_step_tolerates_is_said_before_the_charge(tmp_path):
             model.fit(np.zeros((569, 30)), np.zeros(569, int))
         assert Ledger.open(tmp_path / "L.db").entries() == ()
         model.plan(10**6)
+
+
+@pytest.mark.parametrize(
+    ("columns", "n", "epsilon", "way"),
+    [
+        (30, 569, 1.0, "auto"),
+        (18, 3406, 1.0, "auto"),
+        (18, 3406, 1.0, "budget"),
+        (10, 3000, 0.3, "auto"),
+        (60, 500, 0.3, "budget"),
+    ],
+)
+def test_what_the_noise_of_a_step_needs_is_named_and_is_enough(columns, n, epsilon, way):
+    """It said "the other way is way='sketch'", which warned itself: a larger ε and more records cure, and a sketch where it does."""
+    box = Domain.box(0, 1, features=columns, classes=[0, 1])
+    pipeline = make_pipeline(StandardScaler(), PCA(8), LogisticRegression())
+
+    def told(n, epsilon):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            prepriv.private(pipeline, box, epsilon=epsilon, way=way).plan(n)
+        return " ".join(str(w.message) for w in said if "δ" not in str(w.message))  # of many records
+
+    said = told(n, epsilon)
+    assert ("way='sketch', has a warning of its own" in said) is bool(_sketch_says(pipeline, box, n, epsilon))
+    if found := re.search(r"epsilon = ([\d.]+) in place of", said):
+        assert epsilon < float(found[1]) <= 10 and told(n, float(found[1])) == ""
+        assert told(n, max(epsilon, 0.85 * float(found[1])))
+    else:
+        assert "No epsilon up to 10 is enough" in said and told(n, 10.0)
+    rows = int(re.search(r"([\d,]+) records in place of", said)[1].replace(",", ""))
+    assert rows > n and told(rows, epsilon) == "" and told(int(0.85 * rows), epsilon)
+
+
+def _sketch_says(pipeline, domain, n, epsilon):
+    """What a sketch would warn of, None where it is refused."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            prepriv.private(pipeline, domain, epsilon=epsilon, way="sketch").plan(n)
+        except ValueError:
+            return None
+    return [str(w.message) for w in said]
 
 
 def test_settings_of_a_pipeline_are_chosen_with_the_domain_of_the_model():

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from prepriv._arguments import choice, number
 from prepriv._callers import callers_level
 from prepriv.domain import Domain
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
+from prepriv.guarantees.printed import up
 from prepriv.payment import Sketch
 from prepriv.plans.plan import budget, settled
 from prepriv.plans.price import joint_factor
@@ -27,7 +30,7 @@ from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
 from prepriv.recipes.weak import RECIPE_LEVEL
-from prepriv.sketches.signal import signal_of
+from prepriv.sketches.signal import Signal, signal_of
 
 PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]
 PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
@@ -40,6 +43,7 @@ _OPEN = (
     "transformers as they are on a private sketch"
 )
 _OTHER_WAY = "The other way is way='sketch', which fits the transformers on rows drawn from a private sketch"
+_ITS_OWN = "The other way, way='sketch', has a warning of its own at this epsilon"
 _STILL_MORE = "It is taken because the noise of PCA as a step of prepriv would be larger still"
 _BY = {"sketch": "By a sketch", "budget": "By steps of prepriv"}
 _SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"
@@ -167,7 +171,8 @@ class PipelineWays(StepRule):
         sketch = self._sketch(domain, n, epsilon, delta)
         own = [self._own(domain, way, n, epsilon, delta) for way in ("budget", "sensitivity")]
         if sketch.open:
-            own = [replace(o, why=f"{o.why}. {_OTHER_WAY}") if o.open and o.why else o for o in own]
+            other = _OTHER_WAY if sketch.enough else _ITS_OWN
+            own = [replace(o, why=f"{o.why}. {other}") if o.open and o.why else o for o in own]
             if sketch.why and own[0].lost and not sketch.lost:
                 sketch = replace(sketch, why=f"{sketch.why} {_STILL_MORE}")
         found = [*own, sketch]
@@ -227,10 +232,46 @@ class PipelineWays(StepRule):
         except ValueError as closed:
             other = ". Another way pays for it: leave way out" if way == "sensitivity" else ""
             return PaidOption(way, (), math.inf, False, f"{closed}{other}")
-        rough = f"the noise of {', '.join(made.rough)} is larger than such steps tolerate, with so few records: more records or a larger epsilon help, or a pipeline without them"
-        return PaidOption(
-            way, steps, factor, not made.rough, rough if made.rough else "", made.lost and not numbers
+        rough = self._rough(made.rough, domain, missing, n, epsilon, delta) if made.rough else ""
+        return PaidOption(way, steps, factor, not made.rough, rough, made.lost and not numbers)
+
+    def _rough(
+        self,
+        names: tuple[str, ...],
+        domain: Domain,
+        missing: float | None,
+        n: int,
+        epsilon: float,
+        delta: float,
+    ) -> str:
+        """That noise is too large for these steps, and what would be enough, by themselves or by a sketch that is taken then. Rounded up."""
+        mu = budget(epsilon, delta)
+
+        def own(rows: int, mu: float) -> bool:
+            return not self.own.at(domain, n=rows, mu=mu, missing=missing).rough
+
+        def clear(rows: int, mu: float) -> bool:
+            return own(rows, mu) or (self.asked == "auto" and self._by_sketch(domain, rows, mu))
+
+        def way(said: str, rows: int, mu: float) -> list[str]:
+            return [said + ("" if own(rows, mu) else " (by a sketch)")] if clear(rows, mu) else []
+
+        larger = larger_epsilon(less_noise(lambda t: clear(n, mu * t)), epsilon, delta)
+        named = larger <= MOST_NAMED
+        rows = int(float(up(n * less_noise(lambda t: clear(math.ceil(n * t), mu)), 2)))
+        ways = way(f"epsilon = {larger:g} in place of {epsilon:g}", n, budget(larger, delta)) * named
+        ways += way(f"{rows:,} records in place of {n:,}", rows, mu)
+        ways.append(f"a pipeline without {' and '.join(names)}")
+        return (
+            f"the noise of {', '.join(names)} is larger than such steps tolerate, with so few records. Any one of these would be enough: "
+            f"{'; '.join(ways)}" + ("" if named else f". No epsilon up to {MOST_NAMED:g} is enough")
         )
+
+    def _by_sketch(self, domain: Domain, n: int, mu: float) -> bool:
+        """Whether a sketch would carry enough."""
+        with suppress(ValueError):
+            return self._signal(settled(self.kept, domain.with_n(n), mu), domain, n, mu).enough
+        return False
 
     @property
     def _without(self) -> str:
@@ -264,12 +305,7 @@ class PipelineWays(StepRule):
             steps = settled(self.kept, domain.with_n(n), mu)
             enough, why, lost = True, "", False
             if mu < math.inf:
-                signal = signal_of(
-                    steps[0].paid.sketch_of(
-                        steps[0], domain.with_n(n), mu * math.sqrt(steps[0].paid.share), True
-                    ),
-                    (epsilon, delta),
-                )
+                signal = self._signal(steps, domain, n, mu, (epsilon, delta))
                 if signal.verdict == "too little":
                     return PaidOption("sketch", (), math.inf, False, signal.sentence)
                 enough = signal.enough
@@ -278,6 +314,14 @@ class PipelineWays(StepRule):
             return PaidOption("sketch", steps, _factor(steps, domain, n, epsilon, delta), enough, why, lost)
         except ValueError as closed:
             return PaidOption("sketch", (), math.inf, False, str(closed))
+
+    @staticmethod
+    def _signal(
+        steps: tuple[Step, ...], domain: Domain, n: int, mu: float, price: tuple[float, float] | None = None
+    ) -> Signal:
+        """What the sketch of such steps carries."""
+        paid = steps[0].paid
+        return signal_of(paid.sketch_of(steps[0], domain.with_n(n), mu * math.sqrt(paid.share), True), price)
 
 
 def _even(level: float) -> tuple[Step, ...]:
