@@ -184,6 +184,26 @@ def test_names_are_shown_as_text():
     assert "<script>" not in page and "<b>" not in page and "\u202e" not in page
 
 
+def test_a_correlation_that_may_be_anything_is_not_printed():
+    """ "gestation parity -0.6 (-1.0 to 1.0)": five of six had the whole range as their interval, and a value that noise chose."""
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame({name: np.clip(rng.normal(0.5, 0.16, 1236), 0, 1) for name in "abcdef"})
+    space = Domain({name: Numeric(0, 1) for name in rows})
+    told = {}
+    for epsilon in (1.0, 50.0):
+        made = prepriv.describe(rows, space, epsilon=epsilon, correlations=True)
+        for pair, found in made.correlations.items():
+            lines = [
+                line for line in str(made).splitlines() if f"correlation of {pair[0]} and {pair[1]}" in line
+            ]
+            if math.isnan(found.value):
+                assert (found.low, found.high) == (-1, 1) and all("too few to say" in line for line in lines)
+            assert math.isnan(found.value) or found.high - found.low < 1.9
+        told[epsilon] = [not math.isnan(found.value) for found in made.correlations.values()]
+        assert "-1.0 to 1.0" not in str(made)
+    assert np.mean(told[1.0]) < 0.5 and all(told[50.0])
+
+
 # ---------------------------------------------------------------------------------------------------- the price
 
 

@@ -75,6 +75,7 @@ _BINS = 20
 POINTS = 4097  # of the grid on which a quantile is chosen
 _BLOCK = 2**16
 _MOST_PAIRS = 2000  # of columns whose correlations are asked for
+_NEARLY_ALL = 1.9  # of the range of a correlation, -1 to 1: an interval so wide says nothing
 
 
 @dataclass(frozen=True)
@@ -324,19 +325,26 @@ def _few_correlations(plan: DescribePlan) -> str:
     def spread_by(variance: float) -> Moments:  # around the middle of the bounds: elsewhere noise leaves less
         return Moments((PRESENT * n, 0.0, SQUARE * n * (variance - 0.5)), _moments_noise(plan)[0], rows)
 
-    even = spread_by(1 / 3)
-    half = _correlation(0.0, _product_noise(plan) / n, even, even).error
-    if half <= WIDE_HALF:
+    def found(correlation: float, variance: float) -> Estimate:
+        both = spread_by(variance)
+        return _correlation(correlation * both.spread.value**2, _product_noise(plan) / n, both, both)
+
+    def given(correlation: float, variance: float) -> bool:
+        return not math.isnan(found(correlation, variance).value)
+
+    even = found(0.0, 1 / 3)
+    if even.error <= WIDE_HALF:
         return ""
-    least = bisect_left(
-        range(1000), True, key=lambda thousandths: spread_by((thousandths / 500) ** 2).spread.low > 0
-    )
+    least = bisect_left(range(1000), True, key=lambda thousandths: given(1.0, (thousandths / 500) ** 2))
     if least > 500:  # of the width: none deviates by more than half of it
         return 'Correlations: "too few to say".'
-    even_half = "will be between -1 and 1" if half >= 1 else f"will be known to about ± {half:.2g}"
+    if given(0.0, 1 / 3):
+        told = f"will be known to about ± {even.error:.2g}"
+    else:
+        told = "is given only where it is far from 0" if given(1.0, 1 / 3) else "is not given"
     return (
-        f"A correlation is given only where both columns deviate by more than about {least / 10:.2g} in 100 of the distance between their bounds. "
-        f"Of evenly spread numbers, which deviate by 29 in 100, it {'is not given' if math.isnan(half) else even_half}."
+        f"A correlation is as a rule given only where both columns deviate by more than about {least / 10:.2g} in 100 of the distance between their bounds. "
+        f"Of evenly spread numbers, which deviate by 29 in 100, it {told}."
     )
 
 
@@ -663,11 +671,12 @@ def _filled(m: Moments, n: float) -> Moments:
 
 
 def _correlation(product: float, noise: float, one: Moments, two: Moments) -> Estimate:
-    """(E[uv] - E[u] E[v]) / (spread of u times that of v), its error the sum of what each part adds."""
+    """(E[uv] - E[u] E[v]) / (spread of u times that of v), its error the sum of what each part adds; nan where that leaves nearly all of -1 to 1."""
     a, b, s, t = one.mean, two.mean, one.spread, two.spread
     if not min(s.low, t.low) > 0:  # also where nothing can be said
         return Estimate(math.nan, -1.0, 1.0)
     value = (product - a.value * b.value) / (s.value * t.value)
     half = (noise + abs(a.value) * b.error + abs(b.value) * a.error + a.error * b.error) / (s.low * t.low)
     half += abs(value) * (s.error / s.low + t.error / t.low)
-    return Estimate.around(value, half).within(-1, 1)
+    found = Estimate.around(value, half).within(-1, 1)
+    return Estimate(math.nan, -1.0, 1.0) if found.high - found.low >= _NEARLY_ALL else found
