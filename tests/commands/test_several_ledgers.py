@@ -4,10 +4,12 @@ import json
 import math
 import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from forged_ledger import without_last
 
 import prepriv
 from prepriv.cli import run
@@ -353,3 +355,21 @@ def test_the_charges_of_two_ledgers_are_named_each_with_its_own(drafted, tmp_pat
         assert run([*made, "--out", str(tmp_path / "run")]) == 0
     _, out = verified(capsys, tmp_path / "L.db", "D.db", tmp_path / "run")
     assert out.count(f"charge 1 of {tmp_path / 'L.db'} and charge 1 of D.db") == 3 and "1, 1" not in out
+
+
+def test_heads_of_several_ledgers_are_each_looked_for_in_their_own(tmp_path, capsys):
+    """Officers who held the heads of two ledgers were told to verify each alone, and then no file of both packages was judged together."""
+    places = [str(tmp_path / name) for name in ("A.db", "B.db")]
+    for place, dataset in zip(places, ("farms", "voters")):
+        Ledger.create(place, dataset, epsilon=2, delta=1e-4)
+        charge(place, f"uid-{dataset}")
+    heads = [f"1:{Ledger.open(place).entries()[-1].head}" for place in places]
+    both = ["--receipt", heads[0], "--receipt", heads[1]]
+    code, said = verified(capsys, *places, *both)
+    assert code == 0 and "none of the receipts" not in said
+    code, said = verified(capsys, *places, "--receipt", heads[0])
+    assert code == 0 and f"{places[1]}: none of the receipts given is of this ledger" in said
+    without_last(Path(places[1]))
+    code, said = verified(capsys, *places, *both)
+    assert code == 5 and f"{places[1]}: WRONG: receipt {heads[1][:14]} is not in this ledger" in said
+    assert f"{heads[0][:14]} is not in" not in said

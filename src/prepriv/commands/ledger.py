@@ -277,7 +277,7 @@ def verify(
         typer.Option(
             parser=_receipt,
             metavar="SEQUENCE:HEAD",
-            help="The receipt in an artifact. Repeat the option for several.",
+            help="The receipt in an artifact, or a head that someone kept. Repeat the option for several; of several ledgers each has to be of one.",
         ),
     ] = None,
     as_json: Annotated[
@@ -310,10 +310,9 @@ def verify(
         for path in ledgers:
             if not is_url(path) and not os.path.lexists(path) and not path.lower().endswith(LEDGERS):
                 raise ValueError(f"{path} does not exist, as a ledger, a file or a folder: check its path")
-        if receipt and len(ledgers) > 1:
-            raise ValueError("receipts belong to one ledger; verify that one alone")
         places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
-        found = {path: verify_file(path, receipt or ()) for path in reversed(places.values())}
+        kept = _receipts_of([*reversed(places.values())], receipt or [])
+        found = {path: verify_file(path, receipts) for path, receipts in kept.items()}
         sound = {path: Ledger.open(path) for path in found if not found[path]}
         all_rows = {name: ledger.entries() for name, ledger in sound.items()}
         books = {name: (ledger.header, all_rows[name]) for name, ledger in sound.items()}
@@ -332,9 +331,12 @@ def verify(
             files = judge(given, rows, by_hand, all_given.models)
             tables, left = with_sketches(left, files)
             files |= tables
-        beyond = [line for name in sound for one in receipt or () for line in _not_covered(one, *books[name])]
-        if files and not receipt:
-            beyond += [f"{name}: {line}" for name in rows for line in _after_receipts(all_rows[name])]
+        beyond = [line for name in sound for one in kept[name] for line in _not_covered(one, *books[name])]
+        bare = [name for name in rows if not kept[name]]
+        if receipt:
+            beyond += [f"{name}: none of the receipts given is of this ledger" for name in bare]
+        if files:
+            beyond += [f"{name}: {line}" for name in bare for line in _after_receipts(all_rows[name])]
         perhaps = _perhaps_the_same([sound[name].header for name in rows])
         perhaps += _hardly_limited({name: books[name] for name in rows})
         more_inside = _beside_its_rows([*sound])
@@ -607,6 +609,18 @@ def _left_in_words(header: Header, left: Quanta) -> str:
 
 def _head(header: Header, entries: Sequence[Entry]) -> str:
     return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
+
+
+def _receipts_of(ledgers: Sequence[str], receipts: Sequence[Charge]) -> dict[str, list[Charge]]:
+    """Which receipts each ledger has to hold: of several ledgers those that it holds. One that no sound ledger holds is looked for in each."""
+    kept = {path: [*receipts] if len(ledgers) == 1 else [] for path in ledgers}
+    if len(ledgers) == 1 or not receipts:
+        return kept
+    sound = [path for path in ledgers if not verify_file(path)]
+    for one in receipts:
+        for path in [path for path in sound if not verify_file(path, [one])] or ledgers:
+            kept[path].append(one)
+    return kept
 
 
 def _not_covered(kept: Charge, header: Header, rows: Sequence[Entry]) -> list[str]:
