@@ -115,7 +115,8 @@ def test_what_follows_from_no_model_is_named_as_unchecked(fitted, tmp_path, caps
     assert run(["report", str(folder / "model"), "--verify", str(page)]) == 0
     out = capsys.readouterr().out
     assert (
-        "not verified, stated by the report alone: what is said about my <table>" in out
+        "not verified, stated by the report alone: what was measured on a table that was declared public"
+        in out
         and "noisy counts" in out
     )
     page.write_text(page.read_text(encoding="utf-8").replace("50.00 %", "99.00 %"), encoding="utf-8")

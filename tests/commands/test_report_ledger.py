@@ -27,7 +27,7 @@ from prepriv.ledger.currency import Quanta, amount_in_words
 from prepriv.ledger.noted import MOST_NOTE
 from prepriv.periods import Periods
 from prepriv.release.page import data_of
-from prepriv.release.report import as_text
+from prepriv.release.report import Evaluation, Report, as_text
 
 LEARNER = GradientDescent(Logistic(), steps=2)
 ROWS = pd.DataFrame({"dose": np.linspace(0, 1, 50), "seen": ["2026-10-01", "2026-11-01"] * 25})
@@ -852,6 +852,51 @@ def test_every_file_that_carries_a_receipt_is_read(measured, tmp_path, capsys):
     assert run(["ledger", "verify", str(measured / "L.db"), str(tmp_path / "other.yaml")]) == 5
 
 
+def test_what_a_page_says_of_a_public_table_is_that_of_the_run(tmp_path, monkeypatch, capsys):
+    """It was "stated by the page alone" and "ok": such lists are as long as one likes, and hold names."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.csv", "p.csv"):
+        ROWS.assign(y=LABELS).to_csv(name, index=False)
+    Path("p.csv").write_text(Path("p.csv").read_text().replace(",yes", ",no", 1))
+    columns = "".join(f"  {name}: {{type: numeric, low: 0, high: 1}}\n" for name in ROWS.columns)
+    Path("S.yaml").write_text(f"label: {{name: y, classes: ['no', 'yes']}}\ncolumns:\n{columns}")
+    assert run(["ledger", "create", "L.db", "--dataset", "d", "--epsilon", "1", "--delta", "0.01"]) == 0
+    train = [
+        "train",
+        "t.csv",
+        "--schema",
+        "S.yaml",
+        "--rows",
+        str(len(ROWS)),
+        "--epsilon",
+        "0.9",
+        "--delta",
+        "0.001",
+    ]
+    assert run([*train, "--public-test", "p.csv", "--ledger", "L.db", "--out", "run"]) == 0
+    capsys.readouterr()
+    assert (
+        run(["ledger", "verify", "L.db", "run"]) == 0 and "by the page alone" not in capsys.readouterr().out
+    )
+    check = ["report", "run/model", "--verify", "run/report.json", "--ledger", "L.db"]
+    assert run(check) == 0 and "by their hash: what was measured on a table that" in capsys.readouterr().out
+    data = json.loads(Path("run/report.json").read_text())
+    model = prepriv.Model.load("run/model")
+    said = data["evaluation_on_public_table"]
+    said |= {"by_epsilon": [[1952.0, 0.02], [19.0, 0.4]], "recalls": [*said["recalls"], ["J. Smith", 0.5]]}
+    told = said | {key: tuple(map(tuple, said[key])) for key in ("by_epsilon", "recalls", "alarms")}
+    forged = Report.of(
+        model.declared,
+        private=True,
+        evaluation=Evaluation(**told | {"commonest": tuple(said["commonest"])}),
+        receipt=model.receipt,
+        model=model,
+    )
+    forged.save(Path("run/report.json"))
+    assert run(check) == 1 and "not the one whose hash the ledger holds" in capsys.readouterr().out
+    assert run(["ledger", "verify", "L.db", "run"]) == 5
+
+
 def test_a_page_whose_numbers_have_other_last_digits_is_not_decided(measured, tmp_path, capsys):
     """An officer's: a record in the last digits of 43 numbers, and every word was "what the model gives". Sketches had been mended alone."""
     text = (measured / "page.html").read_text()
@@ -1007,6 +1052,12 @@ def test_guessed_canaries_have_a_hash_of_their_own():
     assert found_in(noted) == found_hashes(None, run_) and noted.startswith("canaries ")
     assert found_hashes(None, replace(run_, correct=554)) != found_hashes(None, run_)
     assert found_note(None, None) == "" and found_in("pilot of March") == {}
+    public = Evaluation(10, 0.5, table="p.csv", recalls=(("yes", 0.25),))
+    both = found_note(None, run_, public)
+    assert found_in(both) == found_hashes(None, run_, public) and f"score {'0' * 64}, {both}".__len__() <= 200
+    assert found_hashes(None, None, replace(public, recalls=(("J. Smith", 0.25),))) != found_hashes(
+        None, None, public
+    )
 
 
 def test_answers_descriptions_and_sketches_are_known_by_their_hash(tmp_path, monkeypatch, capsys):

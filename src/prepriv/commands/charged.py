@@ -25,7 +25,7 @@ from prepriv.commands.scores import DIGITS, NO_SCORES, ScoresAtHand, model_of, s
 from prepriv.domain import Domain, drafted_content
 from prepriv.drafted import CHARGE
 from prepriv.evaluation.evaluation_plan import model_hash
-from prepriv.evaluation.found_hashes import CANARIES, SAID, SCORE, found_hashes, found_in
+from prepriv.evaluation.found_hashes import CANARIES, PUBLIC, SAID, SCORE, found_hashes, found_in
 from prepriv.evaluation.holdout import Holdout, HoldoutPlan
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.guarantee import Guarantee
@@ -46,7 +46,7 @@ COARSER = (
 )
 """Of sums of a ledger that keeps ε and δ alone."""
 _GIVE = ", and give it to `prepriv report MODEL --verify`, or to `prepriv ledger verify`"
-_NOT_THE_ONE = {SCORE: "is not the one", CANARIES: "are not those"}
+_NOT_THE_ONE = {SCORE: "is not the one", CANARIES: "are not those", PUBLIC: "measurement is not the one"}
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
@@ -136,7 +136,7 @@ def booked_findings(place: str, model: Model, page: Report) -> tuple[list[str], 
     ]
     booked = found_in(" ".join(notes))
     measured = page.measured if isinstance(page.measured, PrivateEvaluation) else None
-    shown = found_hashes(measured, page.audited)
+    shown = found_hashes(measured, page.audited, page.evaluation)
     same = [name for name, digest in shown.items() if booked.get(name) == digest]
     other = [name for name in shown if name in booked and name not in same]
     return same, other, [name for name in shown if name not in booked]

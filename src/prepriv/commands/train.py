@@ -238,11 +238,11 @@ class Job:
                 say_earlier(out, frozen.domain, (whole or frozen).guarantee, frozen.delta, frozen.n)
             with private_run(came), progress_bar() as progress:
                 trained, measured = self._trained(frozen, whole, room, progress, came)
-                model = replace(Model.of(trained), found=found_note(measured, trained.audited))
-                evaluation = None
+                model, evaluation = Model.of(trained), None
                 if test is not None and self.public_test is not None:
                     name = self.public_test.name  # a path would tell of this machine
                     evaluation = scored(model, test, frozen.domain, name)
+                model = replace(model, found=found_note(measured, trained.audited, evaluation))
                 report = Report.of(
                     frozen,
                     private=trained.private,

@@ -19,7 +19,7 @@ from prepriv.commands.receipts import no_report
 from prepriv.domain import Domain
 from prepriv.evaluation.evaluation_plan import EvaluationPlan, which_rows
 from prepriv.evaluation.figures import TABLES
-from prepriv.evaluation.found_hashes import CANARIES, SAID, SCORE
+from prepriv.evaluation.found_hashes import CANARIES, PUBLIC, SAID, SCORE
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.one_run import OneRun
@@ -98,7 +98,7 @@ def differences(path: Path, model: Model) -> Rebuilt:
     is_page = path.suffix.lower() in (".html", ".htm")
     wrong = [*other, *apart, *other_lines(text, made, data, is_page, alike=not apart)]
     found = [SAID[SCORE]] if measured is not None else []
-    found += [f"what is said about {public.table}"] if public is not None else []
+    found += [SAID[PUBLIC]] if public is not None else []
     found += [SAID[CANARIES]] if audited is not None else []
     return Rebuilt(wrong, found, [] if wrong else digits_apart(here, data), made)
 

@@ -161,6 +161,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/commands/test_report_ledger.py", "-k", "receipt_of_the_measurement"),
     ),
     Mutant(
+        "what a page says of a public table has no hash in a ledger",
+        "lists as long as one likes were ok",
+        "commands/charged.py",
+        "found_hashes(measured, page.audited, page.evaluation)",
+        "found_hashes(measured, page.audited)",
+        ("tests/commands/test_report_ledger.py", "-k", "says_of_a_public_table"),
+    ),
+    Mutant(
         "bytes after the last page of a ledger are ok",
         "an officer's: 300 raw records in a ledger that was ok",
         "ledger/beyond_rows.py",

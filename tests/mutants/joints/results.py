@@ -11,6 +11,14 @@ MIDDLES = "a mean of the middles of bins, whose interval does not know half a bi
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "an interval of predictions with an open end",
+        "a newcomer's: the whole declared range for nine of ten rows, without a word",
+        "evaluation/error_band.py",
+        " or math.isinf(high - low):",
+        ":",
+        ("tests/evaluation/test_error_band.py", "-k", "bound_for_every_row"),
+    ),
+    Mutant(
         "a lead over the class that noise makes the largest",
         "our own: of several classes that are equally frequent the noisiest is taken for the commonest",
         "evaluation/measured_quality.py",
