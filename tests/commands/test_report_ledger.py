@@ -662,7 +662,10 @@ def test_what_the_ledger_holds_beside_the_model_is_said(paid, capsys):
 @pytest.mark.parametrize(
     "cap, said",
     [
-        ("mu^2 1", "at most 1-GDP, and guesses are right at most 69.2"),
+        (
+            "mu^2 1",
+            "at most 1-GDP, and guesses about one record (one unit, where units are counted) are right at most 69.2",
+        ),
         ("rho 0.5", "at most rho 0.5"),
         ("epsilon 2000, delta 0", "right at most 100 "),
         ("epsilon 0, delta 1", "right at most 100 "),

@@ -104,7 +104,7 @@ def test_a_cap_that_a_score_states_is_compared_with_its_ledger(package, tmp_path
         assert edited != cap
         data["ledger"]["cap"] = edited
         receipt = data["ledger"]
-        made = cap_in_words(receipt, "this score")
+        made = cap_in_words(receipt, None, "this score")
         old = next(one for one in data["promise"] if CAP in one)
         data["promise"] = [made if one == old else one for one in data["promise"]]
         before, rest = text.split('<pre id="data">')

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import re
 
 import numpy as np
@@ -15,7 +16,10 @@ from prepriv.description.description_page import json_text
 from prepriv.description.description_page import to_html as description_html
 from prepriv.description.sketch_page import to_html as sketch_html
 from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.in_words import right_at_most
+from prepriv.guarantees.several_rows import TOLD, amounts_of_several
 from prepriv.ledger import Ledger
+from prepriv.release.summary import cap_in_words
 
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame({"age": RNG.uniform(18, 90, 3000), "sex": RNG.choice(["f", "m"], 3000)})
@@ -40,7 +44,10 @@ def test_a_page_says_what_is_promised_what_adds_to_it_and_who_declared(kind, tmp
     with_cap, alone = (_released(kind, named, ledger), _released(kind, Domain(COLUMNS, n=len(ROWS)), None))
     truth = 100 * norm.cdf(gdp_mu(1.0, 1e-6) / 2)
     for made, facts in (
-        (with_cap, ("A. Person <b>", "guesses are right at most", "hardly limits", "epsilon 6")),
+        (
+            with_cap,
+            ("A. Person <b>", "guesses about one record are right at most", "hardly limits", "epsilon 6"),
+        ),
         (alone, ("whoever ran it", "Other releases about the same people add to it")),
     ):
         data = json.loads(json_text(made)) if kind == "description" else made.to_json()
@@ -89,3 +96,25 @@ def test_several_rows_are_of_the_draft_too_and_of_no_unit(tmp_path):
     people = ROWS.assign(who=np.arange(len(ROWS)) % 30)
     made = prepriv.ask(people, whole, ["share(sex)"], epsilon=1.0, delta=1e-3).to_json()
     assert "One row, one person" not in " ".join(made["promise"]) and made["n"] == 30
+
+
+@pytest.mark.parametrize(
+    ("cap", "mu"),
+    [
+        ("epsilon 1, delta 0.00001", gdp_mu(1, 1e-5)),
+        ("epsilon 2, delta 0.0001", gdp_mu(2, 1e-4)),
+        ("mu^2 0.3", math.sqrt(0.3)),
+    ],
+)
+def test_what_a_cap_allows_about_several_rows_is_no_less_than_what_a_claim_within_it_does(cap, mu):
+    """An officer's: "74.9 with 5 rows" of a model alone, and in the next line "all uses ... at most 73.2", which was about one record."""
+    said = amounts_of_several(cap)
+    for rows in TOLD:
+        told = float(re.search(rf"([0-9.]+) times in 100 with {rows} rows", said)[1])
+        assert told >= 100 * norm.cdf(rows * mu / 2)  # of a mechanism that takes all of the cap
+        assert told > 100 * right_at_most(cap)
+    one, of_units = (cap_in_words({"cap": cap}, unit) for unit in (None, "patient"))
+    assert said in one and "guesses about one record are right" in one
+    assert (
+        "About all rows" not in of_units and "guesses about all rows of one `patient` are right" in of_units
+    )

@@ -12,6 +12,8 @@ from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, plan_evaluation
 from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.figures import Measured, mean_place
 from prepriv.evaluation.groups import groups_of
+from prepriv.guarantees.less_noise import larger_epsilon, less_noise
+from prepriv.plans.enough import what_it_needs
 
 RUNS, FEW = 120, 9  # 5 of 100, and what so few runs add by chance
 RNG = np.random.default_rng(26)
@@ -269,3 +271,35 @@ def test_without_a_named_epsilon_the_interval_is_that_of_the_named_rows():
     then = plan_evaluation(classes(40), n=int(rows.replace(",", "")), epsilon=0.5, measures=None)
     noise = then.noise * math.sqrt(1 / 2) / then.n
     assert float(half) == pytest.approx(217 * math.hypot(noise, 0.5 / math.sqrt(then.n)), rel=0.05)
+
+
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+@pytest.mark.parametrize("bound", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("rows", [1, 17, 20, 24, 60, 110, 204, 460, 2000])
+def test_few_rows_are_warned_of_and_measured(adjacency, bound, rows):
+    """A newcomer's: 17 to 460 test rows with the error bound that the page asks for, and 17 to 24 with the defaults, ended in "n must be a whole number
+    of at most 4.61e+18; got 83710885476968546304", before the charge. No less noise was enough for so few rows, and a number was named all the same."""
+    domain = prepriv.Domain.box(0, 1, features=2, target=prepriv.Numeric(0, 20), adjacency=adjacency)
+    for measures in (None, ["r2", "residuals"], ["r2"]):
+
+        def planned(n, measures=measures):
+            return plan_evaluation(
+                domain.with_n(n), n=n, epsilon=1.0, delta=1e-6, measures=measures, error_bound=20 * bound
+            )
+
+        said = hardly_measured(planned(rows))
+        named = re.search(r"about ([0-9,]+) rows", said)
+        if named is None:
+            assert said == "" or "too few to measure anything" in said or "halves that deviation" in said
+            continue
+        enough = int(named[1].replace(",", ""))
+        assert rows <= enough < 1_000_000
+        assert "± 5 in 100" not in hardly_measured(planned(math.ceil(1.02 * enough)))
+
+
+def test_what_nothing_is_enough_for_has_no_number():
+    assert less_noise(lambda _: False) == math.inf and larger_epsilon(math.inf, 1.0, 1e-6) == math.inf
+    told = {"n": 9, "epsilon": 1.0, "delta": 1e-6, "counted": "rows"}
+    assert what_it_needs(math.inf, **told) == "For ± 5 in 100 no epsilon up to 10 is enough."
+    assert "fewer measures, because no epsilon" in what_it_needs(math.inf, **told, cures=["fewer measures"])
+    assert "about 90 rows" in what_it_needs(math.inf, **told, more=10)

@@ -37,6 +37,7 @@ from prepriv.plans.plan import Plan
 from prepriv.release.model import Model
 from prepriv.release.report import Report
 from prepriv.release.review import asked_of_claim
+from prepriv.release.summary import of_several, whose_rows
 from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, not_booked
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
@@ -426,7 +427,9 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
     if len(alike) > 1:
         lines.append(f"of the ledgers given, {len(alike)} are for this data set: {caps_together(alike)}")
         alone = f"of {place} alone, without the other{'s' if len(alike) > 2 else ''}: "
-    whole = guesses_in_words(amount_in_words(unit, cap))
+    of = model.domain.unit
+    ever = amount_in_words(unit, cap)
+    whole = f"{guesses_in_words(ever, whose_rows(of))}. {of_several(ever, of)}".rstrip(" .")
     if not book.header.periods:
         spent = rows[-1].spent
         left = Quanta(max(0, cap.main - spent.main), max(0, cap.delta - spent.delta))
@@ -439,7 +442,7 @@ def told_of_charge(place: str, model: Model, further: Sequence[str] = ()) -> lis
         )
         lines.append(f"{alone}left of its cap ({short_amount(unit, cap)}) in this copy: {said}{ended}")
         lines.append(
-            f"{alone}all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent))} (bookkeeping: sign the cap)"
+            f"{alone}all that is booked in this copy: {guesses_in_words(amount_in_words(unit, spent), whose_rows(of))} (bookkeeping: sign the cap)"
         )
     each = f", of each {book.header.periods.split()[0]}" if book.header.periods else ""
     lines.append(f"{alone}everything that this ledger may ever hold{each}: {whole}")

@@ -55,16 +55,19 @@ def hardly_measured(plan: EvaluationPlan) -> str:
         told.append(
             f"{now.measured} will be known to about ± {100 * now.half:.2g} in 100{of} by the noise alone"
         )
-    factor = less_noise(_good(plan, answered=bool(refusals)))
+    factor = more = less_noise(_good(plan, answered=bool(refusals)))
+    if factor == math.inf:  # figures are refused by the chance of the rows, too
+        more = less_noise(lambda times: _good(_of_rows(plan, times), answered=bool(refusals))(1.0))
     enough = what_is_enough(
         factor,
+        more=more,
         n=plan.n,
         epsilon=plan.epsilon,
         delta=plan.delta,
         counted="rows",
         aim=f" by the noise alone ({now.in_parts}){now.aim(refusals) if refusals else ''}",
         cures=["fewer measures"] * (len(plan.measures) > 1) + ["a smaller error bound"] * now.loose,
-        then=_with_drawing(plan, factor, answered=bool(refusals)) + _LABELLED,
+        then=_with_drawing(plan, factor, more, answered=bool(refusals)) + _LABELLED,
     )
     return f"{plan.n:,} rows are few for this epsilon: {_joined([*told, *refusals])}. {enough}"
 
@@ -79,13 +82,20 @@ def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
     return good
 
 
-def _with_drawing(plan: EvaluationPlan, factor: float, *, answered: bool) -> str:
-    """What the interval of the main figure, and of R², will be with so many times less noise: noise is not all that it holds. A sentence."""
+def _of_rows(plan: EvaluationPlan, times: float) -> EvaluationPlan:
+    """The same of so many times as many rows."""
+    return replace(plan, domain=plan.domain.with_n(math.ceil(plan.n * times)))
+
+
+def _with_drawing(plan: EvaluationPlan, factor: float, more: float, *, answered: bool) -> str:
+    """What the interval of the main figure, and of R², will be with so many times less noise, or so many times as many rows: noise is not all that it
+    holds. A sentence, or nothing where neither is enough."""
     if names_epsilon(factor, plan.epsilon, plan.delta):
         then, where = _Expected(plan, factor), "at that epsilon"
+    elif more < math.inf:
+        then, where = _Expected(_of_rows(plan, more), 1.0), "with so many rows"
     else:
-        many = replace(plan, domain=plan.domain.with_n(math.ceil(plan.n * factor)))
-        then, where = _Expected(many, 1.0), "with so many rows"
+        return ""
     told = [*then.known_to(then.aimed if answered else then.best)]
     if not told:
         return ""

@@ -164,7 +164,8 @@ class PrivateEvaluation:
             return []
         seen = "this score and the draft of its schema" if self.plan.domain.drafts else "this score"
         more = "The model and other releases about the same people add to it."
-        return [promise(made, seen), more, *filter(None, [cap_in_words(self.receipt, "this score")])]
+        cap = cap_in_words(self.receipt, self.plan.domain.unit, "this score")
+        return [promise(made, seen), more, *filter(None, [cap])]
 
     @property
     def notes(self) -> tuple[str, ...]:

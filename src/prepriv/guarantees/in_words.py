@@ -21,6 +21,10 @@ COVERED = "all that this claim covers"
 """What an attacker sees, where no page says what that is: other releases about the same people add to it."""
 
 
+ONE = "one record (one unit, where units are counted)"
+"""Whom a guess is about that an amount of a ledger bounds."""
+
+
 def right_guesses(guarantee: Guarantee) -> float:
     """Give the largest chance of guessing right which of two equally likely neighbours was used: (1 + δ(0)) / 2.
 
@@ -115,13 +119,15 @@ def _secret(guarantee: Guarantee) -> str:
     }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
 
 
-def guesses_in_words(amounts: str) -> str:
+def guesses_in_words(amounts: str, whose: str = ONE) -> str:
     """Say what a cap, or a sum, of a ledger allows: its amounts, and how often the best attacker guesses right.
 
     Parameters
     ----------
     amounts : str
         As a ledger writes them: "epsilon 2, delta 0.0001", "mu^2 0.25" or "rho 0.1".
+    whose : str, optional
+        What is guessed about. By default one record, or one unit, because a ledger does not hold what its runs count.
 
     Returns
     -------
@@ -132,7 +138,7 @@ def guesses_in_words(amounts: str) -> str:
     Examples
     --------
     >>> guesses_in_words("epsilon 1.199999999, delta 0.000011")
-    'at most epsilon 1.2 at delta 1.1e-05, and guesses are right at most 76.9 times in 100'
+    'at most epsilon 1.2 at delta 1.1e-05, and guesses about one record (one unit, where units are counted) are right at most 76.9 times in 100'
     """
     found, right = _amounts(amounts), right_at_most(amounts)
     if right is None:
@@ -143,7 +149,7 @@ def guesses_in_words(amounts: str) -> str:
         else f"at most epsilon {up(found['epsilon'], 4)} at delta {up(found['delta'], 4)}"
     )
     nothing = ", which promises next to nothing" if _says_nothing(right) else ""
-    return f"{said}, and guesses are right at most {percent(right)[:-1]} times in 100{nothing}"
+    return f"{said}, and guesses about {whose} are right at most {percent(right)[:-1]} times in 100{nothing}"
 
 
 def _says_nothing(right: float) -> bool:
@@ -169,11 +175,19 @@ def right_at_most(amounts: str) -> float | None:
     >>> round(right_at_most("mu^2 1"), 4)
     0.6915
     """
+    curve = curve_of(amounts)
+    if curve is not None:
+        return _right(curve)
+    return 1.0 if {*_amounts(amounts)} == {"epsilon", "delta"} else None
+
+
+def curve_of(amounts: str) -> TradeoffFunction | None:
+    """Give the trade-off function that amounts of a ledger mean, rounded down; None for rho, for words without amounts, and where they allow everything."""
     found = _amounts(amounts)
     if {*found} == {"epsilon", "delta"}:
         epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))
-        return 1.0 if delta >= 1 or epsilon >= USELESS else _right(approximate_dp(epsilon, delta))
-    return _right(gaussian(math.sqrt(found["mu^2"]) * UP)) if {*found} == {"mu^2"} else None
+        return None if delta >= 1 or epsilon >= USELESS else approximate_dp(epsilon, delta)
+    return gaussian(math.sqrt(found["mu^2"]) * UP) if {*found} == {"mu^2"} else None
 
 
 def hardly_limits(amounts: str) -> bool:

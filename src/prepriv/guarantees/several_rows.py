@@ -15,7 +15,7 @@ from prepriv._arguments import integer
 from prepriv._rounding import UP
 from prepriv.guarantees.families import Gaussian, gaussian
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.in_words import right_guesses
+from prepriv.guarantees.in_words import curve_of, right_at_most, right_guesses
 from prepriv.guarantees.lines import ULP, SupportLines, support_lines
 from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.piecewise import STEEPEST, PiecewiseLinear
@@ -159,6 +159,37 @@ def rows_of_one(
         several = Guarantee(whole, parts[0].adjacency)
         found.append(RowsOfOne(rows, right_guesses(several), several.epsilon(delta)))
     return tuple(found)
+
+
+def amounts_of_several(amounts: str, told: Sequence[int] = TOLD) -> str:
+    """Say what a cap, or a sum, of a ledger of single rows allows about someone with several rows.
+
+    Parameters
+    ----------
+    amounts : str
+        As a ledger writes them: "epsilon 2, delta 0.0001" or "mu^2 0.25".
+    told : sequence of int, default (2, 5)
+        How many rows.
+
+    Returns
+    -------
+    str
+        A sentence. "" for rho, because it does not determine one curve, and for words without amounts.
+
+    Examples
+    --------
+    >>> amounts_of_several("epsilon 2, delta 0.0001")
+    'About all rows of one person together they are right at most 93.3 times in 100 with 2 rows and 99.8 times in 100 with 5 rows.'
+    """
+    if right_at_most(amounts) is None:
+        return ""
+    curve, each = curve_of(amounts), []
+    for rows in told:
+        right = (
+            1.0 if curve is None else right_guesses(Guarantee(of_several_rows(curve, rows), "replace-one"))
+        )
+        each.append(f"{percent(right)[:-1]} times in 100 with {rows} rows")
+    return f"About all rows of one person together they are right at most {' and '.join(each)}."
 
 
 _NO_BOUND = "no useful ε at this δ: for several rows δ has to be larger"

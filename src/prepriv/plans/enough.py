@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,15 +25,20 @@ def what_it_needs(
     counted: str,
     aim: str = "",
     cures: Sequence[str] = (),
+    more: float | None = None,
 ) -> str:
-    """A sentence: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF. aim: of what.
+    """A sentence: the ε, the number of `counted`, and other `cures` that give intervals of GOOD_HALF. factor: so many times less noise is
+    enough. aim: of what. more: how many times as many of `counted` are, if that is not the same.
 
-    Numbers are rounded up. An ε above 10 is not named."""
-    larger = larger_epsilon(factor, epsilon, delta)
+    Numbers are rounded up. An ε above 10 is not named, and no number where none is enough."""
+    larger, more = larger_epsilon(factor, epsilon, delta), factor if more is None else more
     ways = [f"about epsilon = {larger:.2g}"] * (larger <= MOST_NAMED)
-    ways += [f"about {float(up(n * factor, 2)):,.0f} {counted}", *cures]
-    none = "" if larger <= MOST_NAMED else f", because no epsilon up to {MOST_NAMED:g} is enough"
-    return f"For ± {100 * GOOD_HALF:g} in 100{aim} it needs {', or '.join(ways)}{none}."
+    ways += [f"about {float(up(n * more, 2)):,.0f} {counted}"] * (more < math.inf)
+    ways += cures
+    aimed, none = f"For ± {100 * GOOD_HALF:g} in 100{aim}", f"no epsilon up to {MOST_NAMED:g} is enough"
+    if not ways:
+        return f"{aimed} {none}."
+    return f"{aimed} it needs {', or '.join(ways)}{'' if larger <= MOST_NAMED else f', because {none}'}."
 
 
 def what_is_enough(factor: float, *, then: str = "", **told: Any) -> str:

@@ -258,9 +258,10 @@ class PipelineWays(StepRule):
 
         larger = larger_epsilon(less_noise(lambda t: clear(n, mu * t)), epsilon, delta)
         named = larger <= MOST_NAMED
-        rows = int(float(up(n * less_noise(lambda t: clear(math.ceil(n * t), mu)), 2)))
-        ways = way(f"epsilon = {larger:g} in place of {epsilon:g}", n, budget(larger, delta)) * named
-        ways += way(f"{rows:,} records in place of {n:,}", rows, mu)
+        ways = way(f"epsilon = {larger:g} in place of {epsilon:g}", n, budget(larger, delta)) if named else []
+        if (more := less_noise(lambda t: clear(math.ceil(n * t), mu))) < math.inf:
+            rows = int(float(up(n * more, 2)))
+            ways += way(f"{rows:,} records in place of {n:,}", rows, mu)
         ways.append(f"a pipeline without {' and '.join(names)}")
         return (
             f"the noise of {', '.join(names)} is larger than such steps tolerate, with so few records. Any one of these would be enough: "

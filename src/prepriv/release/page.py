@@ -137,7 +137,7 @@ def _claim(report: Report) -> str:
         receipt=report.receipt,
         tested=set_aside(report),
         left_then=rounded_amounts(left_of(report.receipt), left=True),
-        whole=cap_in_words(report.receipt),
+        whole=cap_in_words(report.receipt, report.plan.domain.unit),
         delta_words=delta_in_words(
             report.plan.delta, report.plan.n, "record" if report.plan.domain.unit is None else "unit"
         ),

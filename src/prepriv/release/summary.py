@@ -215,7 +215,7 @@ def _promised(report: Report, several: tuple[RowsOfOne, ...]) -> tuple[str, ...]
     rows = _of_several_rows(several, report.guarantee, report.plan.delta)
     return (
         promise(report.guarantee, seen_with(report)),
-        *filter(None, [rows, cap_in_words(report.receipt)]),
+        *filter(None, [rows, cap_in_words(report.receipt, report.plan.domain.unit)]),
     )
 
 
@@ -248,16 +248,33 @@ def promised(
     claim = with_drafts(part, domain, delta, n)
     seen = f"{what} and the draft of its schema" if domain.drafts else what
     rows = _of_several_rows(rows_of_one(_added_up(part, domain), delta), claim, delta)
-    more = cap_in_words(receipt, what) or "Other releases about the same people add to it."
+    more = cap_in_words(receipt, domain.unit, what) or "Other releases about the same people add to it."
     return [promise(claim, seen), *filter(None, [rows]), more, *_origin(domain)]
 
 
-def cap_in_words(receipt: Mapping[str, Any] | None, what: str = "this model") -> str:
-    """What all uses of the data set may cost together, from the cap of the ledger: two or three sentences; "" without a ledger."""
+def whose_rows(unit: str | None) -> str:
+    """What a guess is about that a claim with this unit bounds."""
+    return "one record" if unit is None else f"all rows of one `{printable(unit)}`"
+
+
+def of_several(amounts: str, unit: str | None) -> str:
+    """What amounts of a ledger allow about someone with several rows, and a space after it; "" where units are counted."""
+    from prepriv.guarantees.several_rows import amounts_of_several  # which a look does without
+
+    said = "" if unit is not None else amounts_of_several(amounts)
+    return f"{said} " if said else ""
+
+
+def cap_in_words(receipt: Mapping[str, Any] | None, unit: str | None, what: str = "this model") -> str:
+    """What all uses of the data set may cost together, from the cap of the ledger: two or three sentences; "" without a ledger. unit: of the run."""
     cap = str((receipt or {}).get("cap", ""))
-    said, each = guesses_in_words(cap), ", of each period" if "for each period" in cap else ""
+    said, each = (
+        guesses_in_words(cap, whose_rows(unit)),
+        ", of each period" if "for each period" in cap else "",
+    )
     return said and (
         f"All uses that its ledger grants together, not {what} alone, may cost{each} what the cap of that ledger allows: {said}. "
+        f"{of_several(cap, unit)}"
         f"{'That cap hardly limits anything: an attacker who sees all of it can be right nearly always. ' if hardly_limits(cap) else ''}"
         "Another ledger of the same people would add to it."
     )

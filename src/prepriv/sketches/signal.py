@@ -185,7 +185,7 @@ class Signal:
             return self._would(domain=domain.with_n(math.ceil(n * times)))
 
         times = less_noise(more)
-        return math.ceil(n * times) if more(times) else None
+        return math.ceil(n * times) if times < math.inf and more(times) else None
 
     @cached_property
     def epsilon_enough(self) -> float | None:
@@ -200,6 +200,8 @@ class Signal:
     @property
     def _share_enough(self) -> float | None:
         """How many times its share of a budget would be enough; None: more than can be bought, or it is the whole."""
+        if self._less_noise == math.inf:
+            return None
         share = float(up(self._less_noise**2, 2))
         whole = self.price is not None and self.plan.mu > 0.99 * gdp_mu(*self.price)
         good = not whole and share <= _MORE_SHARE and self._would(mu=self.plan.mu * math.sqrt(share))
