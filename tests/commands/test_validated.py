@@ -78,6 +78,7 @@ NUMBERS = "label: {name: rate, low: 0.05, high: 0.36}\ncolumns:\n  x: {type: num
         ([5.0, None, None], 1),
         ([5.0, 0.05, None], 0),  # a bound is within
         ([0.1, 0.2, 0.3], 0),
+        ([0.1, 20.0, 0.3], 0),  # a third: asked about
     ],
 )
 def test_validate_ends_with_1_where_not_one_label_lies_within_its_bounds(folder, capsys, rates, code):
@@ -88,6 +89,11 @@ def test_validate_ends_with_1_where_not_one_label_lies_within_its_bounds(folder,
     out, err = capsys.readouterr()
     beyond = "NOT ONE label lies within the declared bounds (0.05 to 0.36)"
     assert (beyond in out) == bool(code) == ("labels do not fit" in err)
+    numbers = [rate for rate in rates if rate is not None]
+    some = sum(not 0.05 <= rate <= 0.36 for rate in numbers)
+    assert (f"{some:,} labels lie outside the declared bounds" in out) == (
+        0.2 * len(numbers) <= some and not code and some > 0
+    )
     gaps = rates.count(None)
     assert ("no declared label" in out) == bool(gaps)
     domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0.05, 0.36))
@@ -134,7 +140,12 @@ def test_the_spellings_of_a_class_that_is_not_declared_are_named(folder, capsys)
     (folder / "S.yaml").write_text(SCHEMA.replace("rows: ROWS\n", ""))
     pd.DataFrame({"x": [0.1] * 4, "y": ["no", "yes", "perhaps", "perhaps"]}).to_csv("r.csv", index=False)
     assert run(["validate", "r.csv", "--schema", "S.yaml"]) == 0
-    assert (
-        "2 cells of 'y' say no declared class and count as rows without a label: 'perhaps' (2)"
-        in capsys.readouterr().out
-    )
+    out = capsys.readouterr().out
+    assert "2 cells of 'y' say no declared class and count as rows without a label: 'perhaps' (2)" in out
+    assert "If a class was left out, declare it." in out
+
+
+def test_no_label_at_all_is_not_called_a_label_outside_its_bounds():
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0.05, 0.36))
+    found = prepriv.validate(domain, [[0.1], [0.2]], [None, None])
+    assert "outside the declared bounds" not in str(found) and found.misspelled

@@ -416,6 +416,7 @@ def test_the_auc_of_bins_is_below_that_of_scores_and_the_print_says_by_how_much(
     made = _of_right_scores(p, hit)
     assert lower[0] < roc_auc_score(hit, p) - made["AUC"].value < lower[1]
     assert any("in 10 bins" in note and "AUC" in note for note in made.notes)
+    assert "AUC" in made and "accuracy" not in made  # `in` fell through to [0], a KeyError
 
 
 def test_the_calibration_gap_is_beside_the_middles_of_bins_and_not_beside_the_scores():

@@ -9,7 +9,7 @@ from prepriv.learners import GradientDescent, HuberisedHinge, Learner, PoissonSG
 from prepriv.learners.names import OLD_NAMES
 from prepriv.schemas.declared_file import BadSchema
 from prepriv.schemas.declared_learner import build_learner, kinds
-from prepriv.schemas.schema import load_schema
+from prepriv.schemas.schema import build_step, load_schema
 
 SCHEMA = """
 columns: {x: {type: numeric, low: 0, high: 1}}
@@ -70,3 +70,9 @@ def test_python_and_files_mean_the_same():
     assert build_learner({"kind": "dp-gd", "loss": "softmax", "steps": 3}) == GradientDescent(
         Softmax(), steps=3
     )
+
+
+def test_an_option_that_a_step_does_not_have_is_answered_with_those_it_has():
+    """A newcomer's: no page lists them, and only the wrong one was named."""
+    with pytest.raises(BadSchema, match=r"unknown option 'no_such'\. Its options are .*columns"):
+        build_step(0, {"step": "StandardScaler", "no_such": 5, "pay": "budget"}, lambda _: None)

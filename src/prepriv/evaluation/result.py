@@ -90,6 +90,9 @@ class PrivateEvaluation:
             raise KeyError(f"{name!r} is not a figure of it: {', '.join(self.figures)}")
         return self.figures[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.figures
+
     @property
     def confusion(self) -> Floats:
         """Noisy counts (true, predicted) in the order of the domain's classes. Raises KeyError if not measured."""

@@ -20,6 +20,7 @@ from prepriv.tables.readers import spelled_alike
 from prepriv.tables.units import counted_units
 
 _SPELLINGS = 3  # that are not declared: so many are named
+_MANY = 0.2  # of the labels that are numbers, outside their bounds: so many are asked about
 NOT_PRIVATE = "for the curator only: these counts are not private"
 
 
@@ -194,15 +195,27 @@ class Validation:
             "otherwise they count as rows without a label"
             for name, count in self._spelled_otherwise
         )
-        return told + self._without_label(without)
+        told += self._many_beyond()
+        return told + self._without_label(without, left_out=unknown > 0)
+
+    def _many_beyond(self) -> tuple[str, ...]:
+        """That many numeric labels lie outside the declared bounds: a sentence."""
+        assert self.labels is not None
+        outside = self.labels.faults[FAULTS.index("out of bounds")]
+        if not outside or outside < _MANY * (self.rows - sum(self.labels.faults[:2])):
+            return ()
+        return (
+            f"{outside:,} labels lie outside the declared bounds ({self.labels.declared}), and each counts as the nearer bound. Are the labels in the unit of "
+            "the bounds?",
+        )
 
     @staticmethod
-    def _without_label(rows: int) -> tuple[str, ...]:
-        """What becomes of so many rows without a label: a sentence."""
+    def _without_label(rows: int, left_out: bool = False) -> tuple[str, ...]:
+        """What becomes of so many rows without a label: a sentence. left_out: whether some say what no declared class is."""
         if not rows:
             return ()
         return (
-            f"{rows:,} row{'s have' if rows > 1 else ' has'} no declared label. Keep such rows in the file, and count them in the number of "
+            f"{rows:,} row{'s have' if rows > 1 else ' has'} no declared label.{' If a class was left out, declare it.' if left_out else ''} Keep such rows in the file, and count them in the number of "
             "rows: training learns nothing from them, and scores are about the other rows",
         )
 

@@ -379,7 +379,10 @@ def build_step(position: int, spec: dict[str, Any], read_public: Callable[[str],
                 f"steps[{position}]: pay must be one of {', '.join((*pay.WAYS, pay.Sketch.way))}; got {way!r}"
             )
         if spec:
-            raise BadSchema(f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}")
+            known = ", ".join(k for k in inspect.signature(kind).parameters if k != "payment") or "none"
+            raise BadSchema(
+                f"steps[{position}] ({name}): unknown option {sorted(spec)[0]!r}. Its options are {known}; pay: has options of its own"
+            )
         if payment is None and kind.ways and kind.depends_on_data is Step.depends_on_data:
             raise BadSchema(
                 f"steps[{position}]: {name} depends on data and needs pay:, one of {', '.join(kind.ways)}"

@@ -80,7 +80,7 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
             tally.pop(text_of(category), None)
         words = _gap_words(tally)
         missing = _gaps(tally)
-        said = f"{len(kind.categories)} categories"
+        said = f"{len(kind.categories)} categor{'y' if len(kind.categories) == 1 else 'ies'}"
         faults = (missing, 0, 0, sum(tally.values()))
         return Counted(name, said, _type(column), faults, _most(tally), words=words)
     written = "number" if kind is None else kind.written
