@@ -303,3 +303,25 @@ def test_what_nothing_is_enough_for_has_no_number():
     assert what_it_needs(math.inf, **told) == "For ± 5 in 100 no epsilon up to 10 is enough."
     assert "fewer measures, because no epsilon" in what_it_needs(math.inf, **told, cures=["fewer measures"])
     assert "about 90 rows" in what_it_needs(math.inf, **told, more=10)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_forecast_ends_a_measurement(seed):
+    """It comes before the charge, so an error in it stops a run that would have gone well."""
+    draw = np.random.default_rng([26, seed])
+    for _ in range(6):
+        n, high = int(draw.choice([1, 2, 5, 17, 30, 204, 1000, 10**7])), float(draw.choice([1e-3, 20, 1e7]))
+        kind = {"target": prepriv.Numeric(0, high)}
+        of = ["r2", "residuals", "absolute_error"]
+        more = {"error_bound": high * float(draw.choice([0.01, 0.25, 1]))}
+        if draw.random() < 0.5:
+            kind, more = {"classes": [str(i) for i in range(draw.choice([2, 3, 30]))]}, {}
+            of = ["accuracy", "confusion", "scores", "log_loss"]
+        measures = [*draw.choice(of, draw.integers(1, 4), replace=False)]
+        domain = grouped(**kind, adjacency=str(draw.choice(prepriv.adjacency.ADJACENCIES)))
+        by = "sex" if draw.random() < 0.5 else None
+        epsilon = float(draw.choice([1e-3, 0.1, 1, 10, 1000]))
+        plan = plan_evaluation(
+            domain.with_n(n), n=n, epsilon=epsilon, delta=1e-6, measures=measures, by=by, **more
+        )
+        assert isinstance(hardly_measured(plan), str)
