@@ -527,3 +527,11 @@ def test_a_draft_that_was_charged_after_the_model_is_no_question(copy, capsys):
 
 def test_a_page_asks_where_predictions_of_the_private_rows_are(copy):
     assert "Were predictions of the private rows given out?" in Path("run/report.html").read_text()
+
+
+def test_an_empty_folder_is_named_because_its_name_can_say_anything(copy, capsys):
+    """An officer's: folders named after people lay in a package of which "nothing wrong was found"."""
+    assert printed(capsys, FOLDER)[0] == 0
+    Path("run/Anna Svensson/57000 EUR").mkdir(parents=True)
+    code, out = printed(capsys, FOLDER)
+    assert code == 8 and "run/Anna Svensson/57000 EUR: NOT DECIDED, not compared: an empty folder" in out

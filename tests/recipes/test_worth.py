@@ -132,7 +132,7 @@ def test_what_a_holdout_will_know_is_said_to_hold_without_groups(of):
     plan = prepriv.make_plan(domain, [], learner, epsilon=1.0, delta=1e-5)
     words = score_in_words(plan, 0.25)
     assert (
-        "or better without --by if each has a label" in words
+        "or better, in nearly all runs, without --by if each has a label" in words
         and "With --by it is known less closely" in words
     )
     measure, name = ("accuracy", "accuracy") if "classes" in of else ("absolute_error", "mean absolute error")
@@ -160,3 +160,30 @@ def test_epsilons_on_a_drafted_schema_say_that_the_choice_is_late(tmp_path, monk
     assert run(compare) == 0
     told = capsys.readouterr().out
     assert "draft was" not in told and "WARNING" not in told and "weak:" not in told
+
+
+@pytest.mark.parametrize("adjacency", prepriv.adjacency.ADJACENCIES)
+@pytest.mark.parametrize(("rows", "epsilon"), [(198, 0.5), (300, 0.5), (300, 1.0), (2000, 0.1)])
+@pytest.mark.parametrize("of", [{"classes": ["a", "b"]}, {"target": prepriv.Numeric(0, 20)}])
+def test_hardly_a_run_is_longer_than_the_plan_says(adjacency, rows, epsilon, of):
+    """ "± 0.87 or better" came as up to 1.07: the noisy number of rows, by which a sum is divided, was taken for the true one."""
+    from prepriv.adjacency import n_is_public
+    from prepriv.commands.plan import score_in_words
+    from prepriv.evaluation.evaluation_plan import plan_evaluation
+    from prepriv.evaluation.figures import Measured
+
+    domain = Domain.box(0, 1, 2, n=5 * rows, adjacency=adjacency, **of)
+    learner = GradientDescent(Logistic() if "classes" in of else SquaredError())
+    plan = prepriv.make_plan(domain, [], learner, epsilon=epsilon, delta=1e-5)
+    words = score_in_words(plan, 0.2)
+    if "too few" in words:
+        return
+    told = float(words.split("± ")[1].split()[0]) / (100 if "classes" in of else 1)
+    made = plan_evaluation(domain.with_n(rows), n=rows, epsilon=epsilon, delta=1e-5)
+    measure, draw, longer = "accuracy" if "classes" in of else "absolute_error", np.random.default_rng(3), 0
+    for _ in range(300):
+        counts = np.array([rows / 2, rows / 2, 0.0]) + made.noise * draw.standard_normal(3)
+        found = Measured(made, {measure: counts}, made.noise, n_is_public(adjacency))._pair("", measure)
+        half = math.inf if found.length is None else found.length * (made.error_bound or 1.0) / 2
+        longer += half > 1.01 * told
+    assert longer <= 15

@@ -74,5 +74,5 @@ def test_python_and_files_mean_the_same():
 
 def test_an_option_that_a_step_does_not_have_is_answered_with_those_it_has():
     """A newcomer's: no page lists them, and only the wrong one was named."""
-    with pytest.raises(BadSchema, match=r"unknown option 'no_such'\. Its options are .*columns"):
+    with pytest.raises(BadSchema, match=r"'no_such'.*columns"):
         build_step(0, {"step": "StandardScaler", "no_such": 5, "pay": "budget"}, lambda _: None)

@@ -228,10 +228,9 @@ def test_each_way_that_is_named_is_enough(needs, n, d, epsilon):
             other = half * gdp_mu(times * one.epsilon_enough, 1e-5)
             assert signal_of(facts(n, d, other, needs=needs)).enough == good
         assert f"ε = {one.epsilon_enough:g} in place of {epsilon:g}" in one.sentence
-    for way in one.ways_enough:
-        if "times this share" in way:
-            share = float(way.split()[0])
-            assert signal_of(facts(n, d, half * mu * math.sqrt(share), needs=needs)).enough and share <= 4
+    assert not any(
+        "share" in way for way in one.ways_enough
+    )  # 3.7 times the share was named, and was the worse model
     if one.columns_enough:
         assert signal_of(facts(n, one.columns_enough, half * mu, needs=needs)).enough
 

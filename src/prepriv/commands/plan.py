@@ -352,7 +352,7 @@ def texts_in_words(plan: Plan) -> list[str]:
 
 def score_in_words(plan: Plan, share: float) -> str:
     """Half of the interval of a score of a holdout, from declared facts alone: that of a model which is right half of the time, or off by
-    half of what counts, which is the widest. ValueError for a share that is not in (0, 1)."""
+    half of what counts, which is the widest, and of noisy counts that are too low, as hardly ever. ValueError for a share that is not in (0, 1)."""
     from prepriv.evaluation.evaluation_plan import plan_evaluation
     from prepriv.evaluation.intervals import share as share_in
     from prepriv.evaluation.intervals import share_of_n
@@ -360,7 +360,8 @@ def score_in_words(plan: Plan, share: float) -> str:
     rows = max(round(number("holdout", share, above=0.0, below=1.0) * plan.n), 1)
     counted = f"{rows:,} {'records' if plan.domain.unit is None else 'units'}"
     made = plan_evaluation(plan.domain, n=rows, epsilon=plan.epsilon, delta=plan.delta)
-    half = np.array([rows / 2, rows / 2, 0.0])
+    low = _SURELY * made.noise / math.sqrt(2)  # each of two, so that their sum is as low as it hardly ever is
+    half = np.array([rows / 2 - low, rows / 2 - low, 2 * low])
     found = (
         share_of_n("", half, rows, made.noise)
         if n_is_public(plan.domain.adjacency)
@@ -371,12 +372,12 @@ def score_in_words(plan: Plan, share: float) -> str:
         return f"--holdout {share:g}: about {counted} are too few beside the noise to measure a score"
     target = plan.domain.target
     if target is None:
-        told = f"the accuracy would be known to ± {100 * off:.2g} points or better without --by if each has a label"
+        told = f"the accuracy would be known to ± {100 * off:.2g} points or better, in nearly all runs, without --by if each has a label"
     else:
         bound, unit = made.error_bound or 0.0, span_of(target.written)
         unit = "" if unit == "number" else f" {unit}"
         told = (
-            f"the mean absolute error would be known to ± {off * bound:.2g}{unit} or better without --by if each has a label, where errors above {bound:.3g}{unit} count as "
+            f"the mean absolute error would be known to ± {off * bound:.2g}{unit} or better, in nearly all runs, without --by if each has a label, where errors above {bound:.3g}{unit} count as "
             f"{bound:.3g}"
         )
     return (
@@ -425,6 +426,7 @@ def show_compared(lines: Sequence[Compared]) -> None:
 
 
 _MOST_BUDGETS = 20
+_SURELY = 2.0  # deviations
 _NOTHING_KNOWN = 0.5  # half of an interval that is the whole scale
 _HELD_OUT, _POINTS = 0.2, 0.1  # of the table, and how far from the recall the ends of its interval may be
 _READING = (

@@ -215,11 +215,14 @@ def _followed(ledger: str) -> Path:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Whatever lies in it and below: links, which are not followed to folders, and folders that cannot be listed, too."""
+    """Whatever lies in it and below: links, which are not followed to folders, folders that cannot be listed, and empty ones, too."""
     return sorted(
         one
         for one in (folder, *folder.rglob("*"))
-        if not one.is_dir() or (one != folder and one.is_symlink()) or not os.access(one, os.R_OK | os.X_OK)
+        if not one.is_dir()
+        or (one != folder and one.is_symlink())
+        or not os.access(one, os.R_OK | os.X_OK)
+        or (one != folder and not any(one.iterdir()))
     )
 
 
@@ -307,7 +310,14 @@ def _tells_of_a_draft(data: Mapping[str, Any]) -> bool:
 def _why_not(file: Path) -> str:
     """Why a file that holds no receipt was not compared."""
     if file.is_dir():
-        return "a link to a folder" if file.is_symlink() else "a folder that cannot be read"
+        unread = not os.access(file, os.R_OK | os.X_OK)
+        return (
+            "a link to a folder"
+            if file.is_symlink()
+            else "a folder that cannot be read"
+            if unread
+            else "an empty folder: read its name"
+        )
     if not file.is_file():
         return "no plain file"
     try:

@@ -256,6 +256,9 @@ class PipelineWays(StepRule):
         def way(said: str, rows: int, mu: float) -> list[str]:
             return [said + ("" if own(rows, mu) else " (by a sketch)")] if clear(rows, mu) else []
 
+        large = f"the noise of {', '.join(names)} is larger than such steps tolerate, with so few records"
+        if clear(n, mu):  # "epsilon = 0.3 in place of 0.3" was named
+            return f"{large}, and a sketch has enough signal"
         larger = larger_epsilon(less_noise(lambda t: clear(n, mu * t)), epsilon, delta)
         named = larger <= MOST_NAMED
         ways = way(f"epsilon = {larger:g} in place of {epsilon:g}", n, budget(larger, delta)) if named else []
@@ -263,9 +266,8 @@ class PipelineWays(StepRule):
             rows = int(float(up(n * more, 2)))
             ways += way(f"{rows:,} records in place of {n:,}", rows, mu)
         ways.append(f"a pipeline without {' and '.join(names)}")
-        return (
-            f"the noise of {', '.join(names)} is larger than such steps tolerate, with so few records. Any one of these would be enough: "
-            f"{'; '.join(ways)}" + ("" if named else f". No epsilon up to {MOST_NAMED:g} is enough")
+        return f"{large}. Any one of these would be enough: {'; '.join(ways)}" + (
+            "" if named else f". No epsilon up to {MOST_NAMED:g} is enough"
         )
 
     def _by_sketch(self, domain: Domain, n: int, mu: float) -> bool:

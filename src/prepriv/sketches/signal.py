@@ -16,7 +16,6 @@ import numpy as np
 
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
-from prepriv.guarantees.printed import up
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape
 
@@ -33,7 +32,6 @@ MEASURED = {
     "too little": "4.8 points on average, as on uniform rows",
 }
 """What steps that look at the label lost beside a fit on the real rows: docs/sketch.md, which tests/sketches compares with it."""
-_MORE_SHARE = 4.0  # times a share can grow: a quarter is the most that is bought by itself
 KEPT, LOST = 0.5, 0.4  # of the mean shrinkage after the release
 
 
@@ -93,8 +91,8 @@ class Signal:
     def _fewer_cells(self) -> str:
         """What makes fewer cells, or less noise in each."""
         if self._categories > self.plan.bins + 1 or not self.plan.numeric:
-            return "Declare fewer categories, or give the sketch a larger share"
-        return "Use more records, fewer columns or a larger ε, or give the sketch a larger share"
+            return "Declare fewer categories, or give the sketch a larger share, which leaves training less"
+        return "Use more records, fewer columns or a larger ε, or give the sketch a larger share, which leaves training less"
 
     @property
     def enough(self) -> bool:
@@ -103,14 +101,13 @@ class Signal:
 
     @property
     def ways_enough(self) -> tuple[str, ...]:
-        """What would be enough, one by one: rows, an epsilon, a share, columns. Each is named only if it is, as it is rounded."""
+        """What would be enough, one by one: rows, an epsilon, columns. Each is named only if it is, as it is rounded. A larger share is not: what
+        the sketch gains by it, training loses."""
         plan, found = self.plan, list[str]()
         if rows := self.rows_enough:
             found.append(f"{rows:,} {self._whose} in place of {plan.n:,}")
         if self.price is not None and (epsilon := self.epsilon_enough):
             found.append(f"ε = {epsilon:g} in place of {self.price[0]:g}")
-        if share := self._share_enough:
-            found.append(f"{share:g} times this share of the budget")
         if columns := self.columns_enough:
             found.append(
                 f"{columns} column{'s' if columns > 1 else ''}{self._beside} in place of {len(plan.domain.columns)}"
@@ -196,16 +193,6 @@ class Signal:
         share = self.plan.mu / gdp_mu(*self.price)
         good = epsilon <= MOST_NAMED and self._would(mu=share * gdp_mu(epsilon, self.price[1]))
         return epsilon if good else None
-
-    @property
-    def _share_enough(self) -> float | None:
-        """How many times its share of a budget would be enough; None: more than can be bought, or it is the whole."""
-        if self._less_noise == math.inf:
-            return None
-        share = float(up(self._less_noise**2, 2))
-        whole = self.price is not None and self.plan.mu > 0.99 * gdp_mu(*self.price)
-        good = not whole and share <= _MORE_SHARE and self._would(mu=self.plan.mu * math.sqrt(share))
-        return share if good else None
 
     @cached_property
     def columns_enough(self) -> int:
