@@ -21,7 +21,7 @@ COVERED = "all that this claim covers"
 """What an attacker sees, where no page says what that is: other releases about the same people add to it."""
 
 
-ONE = "one record (one unit, where units are counted)"
+ONE_GUESSED = "one record (one unit, where units are counted)"
 """Whom a guess is about that an amount of a ledger bounds."""
 
 
@@ -119,7 +119,7 @@ def _secret(guarantee: Guarantee) -> str:
     }.get(guarantee.adjacency, f"which of two neighbours ({guarantee.adjacency}) was used")
 
 
-def guesses_in_words(amounts: str, whose: str = ONE) -> str:
+def guesses_in_words(amounts: str, whose: str = ONE_GUESSED) -> str:
     """Say what a cap, or a sum, of a ledger allows: its amounts, and how often the best attacker guesses right.
 
     Parameters
@@ -182,7 +182,23 @@ def right_at_most(amounts: str) -> float | None:
 
 
 def curve_of(amounts: str) -> TradeoffFunction | None:
-    """Give the trade-off function that amounts of a ledger mean, rounded down; None for rho, for words without amounts, and where they allow everything."""
+    """Give the trade-off function that amounts of a ledger mean, rounded down.
+
+    Parameters
+    ----------
+    amounts : str
+        As for `guesses_in_words`.
+
+    Returns
+    -------
+    TradeoffFunction or None
+        None for rho, which does not determine one curve, for words without amounts, and where the amounts allow everything.
+
+    Examples
+    --------
+    >>> round(curve_of("mu^2 1").mu, 6)
+    1.0
+    """
     found = _amounts(amounts)
     if {*found} == {"epsilon", "delta"}:
         epsilon, delta = (math.nextafter(found[name], math.inf) for name in ("epsilon", "delta"))

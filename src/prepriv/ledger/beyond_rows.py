@@ -1,7 +1,7 @@
 """What a ledger file holds beside its rows: bytes after its last page, in free pages and between the rows, and statistics. docs/ledger.md.
 
 The hash chain covers none of them. SQLite does not read such bytes, and `secure_delete` is not on everywhere: a table that was made, filled and dropped
-leaves its rows in free pages. Statistics (`sql_schema.STATISTICS`) are those of ANALYZE in another program, or whatever someone has put there. A ledger is
+leaves its rows in free pages. Statistics (`sql_schema.OF_ANALYZE`) are those of ANALYZE in another program, or whatever someone has put there. A ledger is
 published, so it must not carry them.
 """
 
@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 from prepriv.ledger.places import locate
-from prepriv.ledger.sql_schema import STATISTICS
+from prepriv.ledger.sql_schema import OF_ANALYZE
 from prepriv.ledger.store import File, foreign_side_files, side_files
 
 _WINDOW = 8  # bytes that are looked for among the rows
@@ -56,7 +56,7 @@ def _statistics(store: File) -> list[str]:
     """The tables of statistics that are there, whatever they hold."""
     with store.transaction(write=False) as db:
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-    return [name for name, _ in STATISTICS if name in there]
+    return [name for name, _ in OF_ANALYZE if name in there]
 
 
 def _foreign(content: bytes, size: int) -> list[int]:

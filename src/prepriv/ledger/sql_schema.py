@@ -186,7 +186,7 @@ PERIOD_STATEMENTS = STATEMENTS | {
 
 # What SQLite adds itself: the index of UNIQUE, and, by ANALYZE in another program, statistics, which change nothing and can hold anything (`beyond_rows`).
 _OWN_INDEX = [("sqlite_autoindex_entries_1", None)]
-STATISTICS = (
+OF_ANALYZE = (
     ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
     ("sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
 )
@@ -217,7 +217,7 @@ def problems(db: sqlite3.Connection) -> list[str]:
     found = Counter((str(name), sql) for name, sql in db.execute("SELECT name, sql FROM sqlite_master"))
     found.subtract((PERIOD_STATEMENTS if version == BY_PERIOD else STATEMENTS).items())
     found.subtract(_OWN_INDEX)
-    names = {name for (name, sql), count in found.items() if count and (name, sql) not in STATISTICS}
+    names = {name for (name, sql), count in found.items() if count and (name, sql) not in OF_ANALYZE}
     return [f"table or trigger {name!r} was changed, removed or added" for name in sorted(names)]
 
 

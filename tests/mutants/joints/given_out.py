@@ -140,8 +140,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "statistics in a ledger are ok, whatever they hold",
         "an officer's: 5,000 raw records in sqlite_stat1, and the ledger was ok",
         "ledger/beyond_rows.py",
-        "for name, _ in STATISTICS if name in there",
-        "for name, _ in STATISTICS if name not in there",
+        "for name, _ in OF_ANALYZE if name in there",
+        "for name, _ in OF_ANALYZE if name not in there",
         ("tests/ledger/test_beyond_rows.py", "-k", "asked_about"),
     ),
     Mutant(
