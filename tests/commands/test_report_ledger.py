@@ -896,7 +896,10 @@ def test_what_a_page_says_of_a_public_table_is_that_of_the_run(tmp_path, monkeyp
         model=model,
     )
     forged.save(Path("run/report.json"))
-    assert run(check) == 1 and "not the one whose hash the ledger holds" in capsys.readouterr().out
+    assert run(check) == 1
+    assert (
+        "the measurement of a public table on the page is not the one whose hash" in capsys.readouterr().out
+    )
     assert run(["ledger", "verify", "L.db", "run"]) == 5
 
 
@@ -1153,7 +1156,7 @@ def test_a_page_says_what_its_claim_covers_and_whose_word_the_rest_is(measured):
         shown.count("this model and the score of its holdout"),
         data.count("this model and the score of its holdout"),
     ) == (3, 2)
-    assert "only they can say" in text and "Where do the bounds, classes and categories come from?" in text
+    assert "Only they can say" in text and "Where do the bounds, classes and categories come from?" in text
     assert "prepriv ledger verify LEDGER FILES" in text and "<details><summary>Its proofs" in text
     alone = prepriv.Report.of(model.declared, private=True, model=model)
     assert alone.summary.predicts[1] == f"It was trained on {trained} declared records."

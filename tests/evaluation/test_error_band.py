@@ -101,7 +101,7 @@ def test_an_interval_of_which_an_end_is_a_declared_bound_for_every_row_is_refuse
             reg.predict_interval(x, level, evaluation=counted())
     low, high = reg.predict_interval(x, 0.9, evaluation=counted(error_bound=60)).T
     assert (high < 60).all() and ((low <= y) & (y <= high)).mean() >= 0.9
-    # no error is beyond these: a larger bound is no cure
+    # no error is beyond these: a larger bound does not help
     few, coarse = counted(slice(4000, 4150), 2.0, error_bound=60), counted(error_bound=60, bins=2)
     for of, level, said in ((few, 0.95, "epsilon, or ask"), (coarse, 0.3, "larger bins=")):
         with pytest.raises(ValueError, match=said):

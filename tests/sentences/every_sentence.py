@@ -1063,8 +1063,8 @@ ABOUT_NO_ROW = (
     "to spend: no useful bound at δ = [[any]]",
     "Suppose that someone knows all the data except [[any]] they guess right at most 100% of the time, instead of 50%.",
     "The data set has no name here, since no ledger was charged.",
-    "Columns, bounds and the number of records were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
-    "Columns[[any]]bounds[[any]] were declared by whoever ran it. This run did not read them off the data. Whether someone did before, only they can say.",
+    "Columns, bounds and the number of records were declared by whoever ran it. This run did not read them off the data. Only they can say whether someone did before.",
+    "Columns[[any]]bounds[[any]] were declared by whoever ran it. This run did not read them off the data. Only they can say whether someone did before.",
     "The number of records is public under this adjacency, declared or counted off the table.",
     "AUC is that of scores in [[number]] bins: [[any]]",  # tests/evaluation/test_evaluation.py
     "[[number]] labels lie outside the declared bounds [[any]]",  # tests/commands/test_validated.py

@@ -47,7 +47,11 @@ COARSER = (
 )
 """Of sums of a ledger that keeps ε and δ alone."""
 _GIVE = ", and give it to `prepriv report MODEL --verify`, or to `prepriv ledger verify`"
-_NOT_THE_ONE = {SCORE: "is not the one", CANARIES: "are not those", PUBLIC: "measurement is not the one"}
+_NOT_THE_ONE = {
+    SCORE: "score on the page is not the one",
+    CANARIES: "canaries on the page are not those",
+    PUBLIC: "measurement of a public table on the page is not the one",
+}
 _SEPARATORS = re.compile(r"[\s_.\-\u00b7\u2010-\u2015]+")  # in the name of a data set
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _HELD_OUT = re.compile(r".*\bhold out ([0-9.e-]+),")  # the last: a person's note stands in front
@@ -118,7 +122,7 @@ def charge_problems(
                 wrong.append(f"row {entry.sequence} is the charge of another plan, and names no artifact")
     if page is not None:
         wrong += [
-            f"the {name} on the page {_NOT_THE_ONE[name]} whose hash the ledger holds: numbers were edited, or left out"
+            f"the {_NOT_THE_ONE[name]} whose hash the ledger holds: numbers were edited, or left out"
             for name in booked_findings(place, model, page)[1]
         ]
     books = [book, *map(Ledger.open, others)]

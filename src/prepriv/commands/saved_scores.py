@@ -74,7 +74,7 @@ def read_score(file: Path, model: Model, paid: Entry) -> SavedScore:
         )
     elif digits := digits_apart(here, dict(data)):
         found.undecided.append(
-            f"{digits_in_words(digits)}. Ask whoever measured it to verify it on the machine that wrote it"
+            f"{digits_in_words(digits)}. The person who measured it can verify it on the machine that wrote it"
         )
     is_page = file.suffix.lower() in (".html", ".htm")
     found.wrong += [

@@ -332,7 +332,7 @@ def _origin(domain: Domain) -> Iterator[str]:
             else (f"Columns, bounds{', classes' if domain.classes else ''} and the number of {counted}")
         )
         yield (
-            f"{what} were declared by {named or 'whoever ran it'}. This run did not read them off the data. Whether someone did before, only they can say."
+            f"{what} were declared by {named or 'whoever ran it'}. This run did not read them off the data. Only they can say whether someone did before."
         )
         if public:
             yield f"The number of {counted} is public under this adjacency, declared or counted off the table."
