@@ -9,6 +9,14 @@ SECOND = ("tests/release/test_second_account.py",)
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "what a cap allows about several rows is what it allows about one",
+        "an officer's: all uses were said to allow less than one model does",
+        "guarantees/several_rows.py",
+        "Guarantee(of_several_rows(curve, rows), ",
+        "Guarantee(of_several_rows(curve, 1), ",
+        ("tests/description/test_promised.py", "-k", "several_rows"),
+    ),
+    Mutant(
         "Poisson batches are accounted for at half their rate",
         "an account that is checked by its own code alone",
         "learners/stochastic.py",
