@@ -744,13 +744,14 @@ def test_each_file_of_a_folder_that_was_not_compared_is_named(paid, tmp_path, ca
     """A file of names was passed over and the command ended with 0; a page of another tool stopped it, with 2."""
     folder, _, _ = paid
     given = tmp_path / "given"
-    (given / "deep").mkdir(parents=True)
     shutil.copytree(folder / "a", given / "a")
     shutil.copytree(folder / "b", given / "b")
     shutil.copy(folder / "L.db", given / "L.db")
     (given / "L.db-wal").write_bytes(b"")
     line = ["ledger", "verify", str(given / "L.db"), str(given)]
     assert run(line) == 0 and "NOT DECIDED" not in capsys.readouterr().out
+    (given / "deep").mkdir()  # a name alone has room for records, too
+    assert run(line) == 8 and f"{given / 'deep'}: NOT DECIDED" in capsys.readouterr().out
     strange = ["raw.csv", "notes.docx", "deep/model.pkl", "deep/page.htm", "other.html", "a.json", "b.yaml"]
     for name in strange:
         (given / name).write_text("name, husby\n")
