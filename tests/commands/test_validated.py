@@ -149,3 +149,34 @@ def test_no_label_at_all_is_not_called_a_label_outside_its_bounds():
     domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, target=prepriv.Numeric(0.05, 0.36))
     found = prepriv.validate(domain, [[0.1], [0.2]], [None, None])
     assert "outside the declared bounds" not in str(found) and found.misspelled
+
+
+@pytest.mark.parametrize(
+    ("rates", "asked"),
+    [
+        ([0.51, 0.52, 0.53], True),  # shares, and percent are declared
+        ([0.5, 2.6], False),
+        ([0.5, 2.4], True),
+        ([0.5] * 99 + [90], True),  # one record does not decide
+        ([0.5] * 90 + [90] * 10, False),
+        ([100.0], True),
+        ([110.0] * 3, False),  # not one lies within: said so
+        ([None] * 3, False),
+    ],
+)
+@pytest.mark.parametrize("label", [True, False])
+def test_numbers_that_fill_hardly_any_of_their_bounds_are_asked_about(folder, capsys, rates, asked, label):
+    """All labels lay in the lowest 0.2 % of the bounds, and `validate` found nothing."""
+    schema = NUMBERS.replace("low: 0.05, high: 0.36", "low: 0, high: 100")
+    named = {"rate": rates, "x": [0, 1] * (len(rates) // 2) + [0] * (len(rates) % 2)}
+    if not label:
+        schema = SCHEMA.replace("rows: ROWS\n", "").replace("high: 1", "high: 100")
+        named = {"x": rates, "y": ["no", "yes"] * (len(rates) // 2) + ["no"] * (len(rates) % 2)}
+    (folder / "S.yaml").write_text(schema)
+    pd.DataFrame(named).to_csv("r.csv", index=False)
+    run(["validate", "r.csv", "--schema", "S.yaml"])
+    whose = "Nearly all labels lie" if label else "Nearly all cells of 'x' lie"
+    assert (whose in capsys.readouterr().out) == asked
+    run(["validate", "r.csv", "--schema", "S.yaml", "--json"])
+    told = json.loads(capsys.readouterr().out.split("\nprepriv")[0])["crowded"]
+    assert any(whose in one for one in told) == asked

@@ -112,6 +112,7 @@ def validate(
             "rows": found.counted,
             "columns": cells,
             "no_numbers": list(found.no_numbers),
+            "crowded": list(found.crowded),
             "filled": list(found.filled),
             "gap_words": list(found.gap_words),
         }
@@ -126,7 +127,7 @@ def validate(
         found.lines,
         range(3, 7),
     )
-    for line in (*found.no_numbers, *found.filled, *found.gap_words, *found.undeclared, *found.label_words):
+    for line in (*found.no_numbers, *found.crowded, *found.filled, *found.gap_words, *found.undeclared, *found.label_words):
         console.print(line, soft_wrap=True)
     if no_labels:
         console.print(

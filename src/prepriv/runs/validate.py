@@ -15,7 +15,7 @@ from prepriv.placed.checks import check_domain
 from prepriv.plans.plan import Plan
 from prepriv.runs.premises import check_premises
 from prepriv.tables.encoding import count_rows, encode, encode_targets
-from prepriv.tables.inspect import FAULTS, Counted, counted_columns, counted_labels
+from prepriv.tables.inspect import CROWDED, FAULTS, Counted, counted_columns, counted_labels
 from prepriv.tables.readers import spelled_alike
 from prepriv.tables.units import counted_units
 
@@ -139,6 +139,16 @@ class Validation:
             if self._all_beyond(c)
         )
 
+    @property
+    def crowded(self) -> tuple[str, ...]:
+        """Which numbers leave nearly all of their declared bounds empty: sentences without a value of a record."""
+        return tuple(
+            f"{'Nearly all labels' if c is self.labels else f'Nearly all cells of {c.name!r}'} lie within less than 1/{CROWDED} of the declared bounds "
+            f"({c.declared}). Noise is drawn for all of the bounds, so a model may learn little{'' if c is self.labels else ' from the column'}. Are the numbers in the unit of the bounds?"
+            for c in self.all
+            if c.crowded
+        )
+
     def _all_texts(self, column: Counted) -> bool:
         """Whether a column that is declared numeric holds texts, and not one number."""
         missing, unread, _, _ = column.faults
@@ -251,7 +261,7 @@ class Validation:
         table = [("column", "declared", "found", *FAULTS), *self.lines]
         widths = [max(map(len, column)) for column in zip(*table)]
         said = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
-        said += [*self.no_numbers, *self.filled, *self.gap_words]
+        said += [*self.no_numbers, *self.crowded, *self.filled, *self.gap_words]
         said += [
             f"{'holds' if good else 'FAILS'}: {separated(what)} ({step})"
             for step, what, good in self.conditions or ()

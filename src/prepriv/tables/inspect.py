@@ -10,6 +10,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
+from prepriv._arrays import Floats
 from prepriv.columns import OTHER, Column, Numeric, Text, bounds_in_words, middle_in_words
 from prepriv.domain import Domain
 from prepriv.tables.cell import text, text_of
@@ -23,6 +24,8 @@ from prepriv.tables.stream import as_stream
 from prepriv.tables.written import TIMES, number_written
 
 FAULTS = ("missing", "no number", "out of bounds", "unknown")
+CROWDED = 50  # a column is asked about whose numbers fill less than one part in so many of its bounds
+_OF_RARE = 0.01  # numbers on either side which do not count there
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Counted:
     found: the type its container gives it. faults: how many cells are of each of FAULTS: empty; a text that is not a
     number; a number outside the bounds (as an infinite one is); a category or label that is not declared. unmatched:
     the most frequent texts that are read as nothing or as other, with their counts. counts: of each declared class. becomes: what an empty cell of a number is filled with, if it is not imputed.
-    words: the words for a gap that cells say and that are not declared, such as none, with their counts.
+    words: the words for a gap that cells say and that are not declared, such as none, with their counts. crowded: whether nearly all numbers lie in less than
+    one part in CROWDED of the bounds, and within them.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Counted:
     counts: tuple[tuple[Hashable, int], ...] = ()
     becomes: str = ""
     words: tuple[tuple[str, int], ...] = ()
+    crowded: bool = False
 
 
 def counted_columns(data: Any, domain: Domain) -> list[Counted]:
@@ -101,7 +106,16 @@ def _counted(name: str, kind: Column | None, column: Any) -> Counted:
         (empty - bad, bad, int(outside.sum()), 0),
         _most(tally),
         becomes=becomes,
+        crowded=_crowded(values[np.isfinite(values)], low, high),
     )
+
+
+def _crowded(values: Floats, low: float, high: float) -> bool:
+    """Whether these numbers leave nearly all of their bounds empty: as where a unit is another one."""
+    if not values.size or math.isinf(high - low):
+        return False
+    first, last = np.quantile(values, (_OF_RARE, 1 - _OF_RARE), method="nearest")
+    return bool(low <= first and last <= high and (last - first) * CROWDED < high - low)
 
 
 def _tally(column: Any) -> dict[str, int]:
