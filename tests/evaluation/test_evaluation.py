@@ -223,6 +223,7 @@ def test_the_ledger_of_the_estimator_is_charged_and_the_odometer_counts(tmp_path
         ({"epsilon": -1}, "epsilon must be a positive number"),
         ({"delta": 1}, "delta must be a number"),
         ({"measures": ("accuracy", "f1")}, "measures must be some of"),
+        ({"measures": ("accuracy", "auc")}, "'scores' tells auc"),
         ({"measures": ()}, "measures must be some of"),
         ({"measures": ("accuracy", "accuracy")}, "measures must be some of"),
         ({"bins": 1}, "bins must be a whole number, 2 or more"),

@@ -127,7 +127,14 @@ def validate(
         found.lines,
         range(3, 7),
     )
-    for line in (*found.no_numbers, *found.crowded, *found.filled, *found.gap_words, *found.undeclared, *found.label_words):
+    for line in (
+        *found.no_numbers,
+        *found.crowded,
+        *found.filled,
+        *found.gap_words,
+        *found.undeclared,
+        *found.label_words,
+    ):
         console.print(line, soft_wrap=True)
     if no_labels:
         console.print(

@@ -35,6 +35,12 @@ from prepriv.release.model import Model
 
 MEASURES = ("accuracy", "confusion", "scores", "log_loss")
 TARGET_MEASURES = ("absolute_error", "squared_error", "r2", "residuals")
+_TOLD_BY = {  # other names of figures, and the measure that tells them
+    **dict.fromkeys(("auc", "roc_auc", "calibration"), "scores"),
+    **dict.fromkeys(("recall", "precision", "balanced_accuracy"), "confusion"),
+    **dict.fromkeys(("mae", "mean_absolute_error"), "absolute_error"),
+    **dict.fromkeys(("mse", "rmse", "mean_squared_error"), "squared_error"),
+}
 _ONLY_ASKED = "residuals"  # not among those that are meant where none is named
 ERROR_OF_MEAN = "squared_error_of_mean"
 MEAN_RESIDUAL = "mean_residual"
@@ -365,7 +371,13 @@ def check_measures(measures: str | Sequence[str] | None, domain: Domain) -> tupl
         return tuple(m for m in known if m != _ONLY_ASKED)
     asked = (measures,) if isinstance(measures, str) else tuple(measures)
     if not asked or any(name not in known for name in asked) or len(set(asked)) < len(asked):
-        raise ValueError(f"measures must be some of {', '.join(known)}, each once; got {shown(measures)}")
+        told = {
+            _TOLD_BY[name]: name for name in asked if isinstance(name, str) and _TOLD_BY.get(name) in known
+        }
+        hint = "".join(f"; {measure!r} tells {name}" for measure, name in told.items())
+        raise ValueError(
+            f"measures must be some of {', '.join(known)}, each once; got {shown(measures)}{hint}"
+        )
     return tuple(m for m in known if m in asked)
 
 

@@ -190,8 +190,8 @@ def _basic(report: Report) -> dict[str, Any]:
     if tested is not None:
         rows = f"{plan.n:,} {whose}, which coins chose of {plan.n + tested:,} declared"
     made = (
-        f"A linear model of {learned} from {plan.domain.n_inputs} columns ({plan.learner.name}, {plan.learner.loss.name}), trained with prepriv "
-        f"{own_version()} on {rows}. Fitted pre-processing, weights and report are "
+        f"It predicts {learned} from {plan.domain.n_inputs} columns, and is linear in the features that its steps make of them "
+        f"({plan.learner.name}, {plan.learner.loss.name}). It was trained with prepriv {own_version()} on {rows}. Fitted pre-processing, weights and report are "
         "covered by one claim."
     )
     return {
