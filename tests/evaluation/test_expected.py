@@ -1,5 +1,7 @@
 """What is said before a measurement is charged holds for the noise that comes: the named numbers against many draws, without a training."""
 
+import dataclasses
+import itertools
 import math
 import re
 
@@ -9,9 +11,10 @@ import pytest
 import prepriv
 from prepriv.adjacency import n_is_public
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, plan_evaluation
-from prepriv.evaluation.expected import hardly_measured
+from prepriv.evaluation.expected import hardly_measured, takes
 from prepriv.evaluation.figures import Measured, mean_place
 from prepriv.evaluation.groups import groups_of
+from prepriv.evaluation.less_noise_for import for_r2, for_recall
 from prepriv.guarantees.less_noise import larger_epsilon, less_noise
 from prepriv.plans.enough import what_it_needs
 
@@ -126,6 +129,83 @@ def test_half_the_error_bound_or_four_times_the_epsilon_halves_the_deviation_tha
     whole = named(epsilon=0.6, error_bound=40)
     assert named(epsilon=0.6, error_bound=20) == pytest.approx(whole / 2, rel=0.1)
     assert named(epsilon=2.4, error_bound=40) == pytest.approx(whole / 2, rel=0.1)
+
+
+@pytest.mark.parametrize("high", [4.0, 40.0, 400.0])
+def test_half_the_error_bound_is_named_only_where_it_halves_the_deviation(high):
+    """Bounds of 0 to 100 for averages of grades: half of a small error bound changed next to nothing, as the noise of the mean was most of it."""
+    heard = set()
+    for share, epsilon in itertools.product((0.45, 0.25, 0.1, 0.01), (0.6, 1.2, 2.4, 4.8)):
+        asked = {"n": 1102, "epsilon": epsilon, "measures": "r2"}
+        plan = plan_evaluation(target(high), **asked, error_bound=share * high)
+        half = plan_evaluation(target(high), **asked, error_bound=share * high / 2)
+        said = hardly_measured(plan)
+        if "halves that deviation" in said:
+            heard.add(named := "half the error bound" in said)
+            assert not named or takes(half, "R2") <= 0.6 * takes(plan, "R2")
+    assert True in heard
+
+
+PAIRS = {"measures": ("absolute_error", "r2")}
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "high", "off"),
+    [(80, 1.0, 4.0, 0.55), (827, 1.0, 100.0, 0.6), (240, 1.0, 8.0, 0.55), (80, 0.3, 4.0, 0.6)],
+)
+def test_each_way_to_a_refused_r2_gives_it_under_the_condition_that_is_named(n, epsilon, high, off):
+    """A finding: `--measure r2` alone, and half of half of an error bound, were named and paid for, and R² was refused each time."""
+    plan = plan_evaluation(target(high), n=n, epsilon=epsilon, **PAIRS)
+    rng, named = np.random.default_rng(5), set()
+    for _ in range(6):
+        found = for_r2(drawn(plan, rng, deviation=off))
+        if found is None:
+            continue
+        for way in found.worth_naming:
+            if way.kind in named:
+                continue
+            named.add(way.kind)
+            then = {
+                "alone": {"measures": ("r2",)},
+                "error_bound": {"error_bound": way.setting},
+                "epsilon": {"epsilon": way.setting},
+                "rows": {"domain": plan.domain.with_n(int(way.setting))},
+            }[way.kind]
+            assert refused(dataclasses.replace(plan, **then), 1.01 * way.takes, "R2") <= FEW
+            assert way.takes < 0.9 * found.now
+        assert found.now == math.inf or refused(plan, 1.01 * found.now, "R2") <= FEW
+    assert named >= {"epsilon", "rows"} and ("alone" in named) <= (n > 80)
+
+
+@pytest.mark.parametrize(("k", "n", "by"), [(2, 133, "sex"), (2, 80, None), (4, 500, None)])
+def test_each_way_to_a_refused_recall_gives_it_under_the_condition_that_is_named(k, n, by):
+    domain = grouped(classes=[str(i) for i in range(k)])
+    plan = plan_evaluation(domain, n=n, epsilon=0.6, by=by)
+    rare = np.array([1.0, *[(n - 1.0) / (k - 1)] * (k - 1)])
+    named = set()
+    for _ in range(4):
+        counts = {"confusion": np.outer(rare, rare) / n + plan.noise * RNG.normal(size=(k, k))}
+        found = for_recall(
+            Measured(
+                plan,
+                counts | {m: measured(plan, 1.0).counts[m] for m in plan.measures if m != "confusion"},
+                plan.noise,
+                True,
+            )
+        )
+        for way in found.ways if found else ():
+            named.add(way.kind)
+            then = {
+                "alone": {"measures": ("confusion",)},
+                "ungrouped": {"by": None},
+                "epsilon": {"epsilon": way.setting},
+            }[way.kind]
+            made = dataclasses.replace(plan, **then)
+            if way.takes <= n / k:
+                each = {**then, "by": None} if by else then
+                wide = dataclasses.replace(made, **each)
+                assert refused(wide, 1.01 * way.takes, "recall") <= FEW
+    assert named == {"alone", "epsilon", *(["ungrouped"] if by else [])}
 
 
 def test_nothing_is_said_where_only_rarer_classes_or_narrower_targets_are_refused():

@@ -33,6 +33,7 @@ _REFUSED = (
 _OF_EQUAL, _OF_BOUNDS, _OF_ERROR_BOUND = 0.5, 0.1, 0.4
 # Nothing is said where figures of rarer classes alone are refused, or of targets that deviate by less than this part of the above.
 _RARER, _NARROWER = 0.05, 0.3
+_ABOUT_HALF = 0.6
 _CUTS_FEW = 0.25  # of the error bound: with such a deviation half of it cuts few errors
 _SQUARED = "mean squared error"
 _LABELLED = "All numbers are for rows with a label: where some have none, intervals are longer, and a class or group needs so many rows that have one. "
@@ -66,10 +67,19 @@ def hardly_measured(plan: EvaluationPlan) -> str:
         delta=plan.delta,
         counted="rows",
         aim=f" by the noise alone ({now.in_parts}){now.aim(refusals) if refusals else ''}",
-        cures=["fewer measures"] * (len(plan.measures) > 1) + ["a smaller error bound"] * now.loose,
+        cures=_cures(plan, now, answered=bool(refusals)),
         then=_with_drawing(plan, factor, more, answered=bool(refusals)) + _LABELLED,
     )
     return f"{plan.n:,} rows are few for this epsilon: {_joined([*told, *refusals])}. {enough}"
+
+
+def takes(plan: EvaluationPlan, figure: str) -> float:
+    """What this figure takes to be given in nearly all runs of a plan: so many records of each class, or such a standard deviation of the target, in
+    its unit. Infinite where it may be refused whatever the data are."""
+    now = _Expected(plan, 1.0)
+    if figure in now.refused(now.best):
+        return math.inf
+    return now._least_of(figure) * (plan.n if plan.domain.classes else plan.error_bound or 0.0)
 
 
 def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
@@ -80,6 +90,21 @@ def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
         return then.half <= GOOD_HALF and not (answered and then.refused(then.aimed))
 
     return good
+
+
+def _cures(plan: EvaluationPlan, now: _Expected, *, answered: bool) -> list[str]:
+    """What is enough at this ε and number of rows, beside less noise: fewer measures, of which one alone gives what is refused now, or a smaller error
+    bound."""
+    told, missing = list[str](), now.refused(now.aimed) if answered else []
+    for measure in plan.measures if len(plan.measures) > 1 else ():
+        alone = replace(plan, measures=(measure,))
+        gives = {name.split(" of ")[0] for name in _Expected(alone, 1.0)._made(now.best, 0.0).figures}
+        if (not missing or gives & {*missing}) and _good(alone, answered=answered)(1.0):
+            told = ["fewer measures"]
+    if now.loose:
+        half = replace(plan, error_bound=(plan.error_bound or 0.0) / 2)
+        told += ["a smaller error bound"] * _good(half, answered=answered)(1.0)
+    return told
 
 
 def _of_rows(plan: EvaluationPlan, times: float) -> EvaluationPlan:
@@ -311,12 +336,15 @@ class _Expected:
         """Whether R² is refused where half the error bound, which cuts few errors of a target as it is aimed at, would help."""
         return "r2" in self.plan.measures and self.aimed <= _CUTS_FEW and bool(self.refused(self.aimed))
 
-    @staticmethod
-    def halved(refusals: Sequence[str]) -> str:
+    def halved(self, refusals: Sequence[str]) -> str:
         """What makes these conditions milder: a sentence."""
-        if any("standard deviation" in told for told in refusals):
-            return "Four times the epsilon about halves that deviation, and so does half the error bound."
-        return "Twice the epsilon about halves such a number."
+        if not any("standard deviation" in told for told in refusals):
+            return "Twice the epsilon about halves such a number."
+        half = replace(self.plan, error_bound=(self.plan.error_bound or 0.0) / 2)
+        also = takes(half, "R2") <= _ABOUT_HALF * takes(
+            self.plan, "R2"
+        )  # not where the noise of the mean is most of it
+        return f"Four times the epsilon about halves that deviation{', and so does half the error bound' * also}."
 
     def _made(self, condition: float, margin: float) -> Measured:
         """The figures of rows that just meet a condition, each denominator so many deviations of its noise below its true number."""

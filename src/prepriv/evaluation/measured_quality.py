@@ -15,6 +15,7 @@ from prepriv.evaluation import intervals
 from prepriv.evaluation.figures import ACCURACY, Measured, mean_of_all
 from prepriv.evaluation.groups import Difference, Group
 from prepriv.evaluation.intervals import Figure
+from prepriv.evaluation.less_noise_for import for_r2, for_recall
 from prepriv.guarantees.printed import measured
 from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
 
@@ -79,6 +80,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             rows_enough=None if r2 is None or shown else intervals.rows_that_show(r2, rows.labelled[0]),
             error_beside=_error_of_mean(rows),
             absolute_narrows=rows.narrower_beside_absolute_error,
+            r2_takes=for_r2(rows),
             noise_hides=r2 is None or rows.noise_hides_r2,
             by=plan.by,
             error_bound=bound,
@@ -122,6 +124,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         if fewer
         else {g: told for g, rows_of in made.groups.items() if (told := _apart(rows_of)) is not None},
         scores_alone=None if fewer else _scores_alone(rows),
+        recall_takes=for_recall(rows),
     )
 
 

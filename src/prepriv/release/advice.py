@@ -319,7 +319,7 @@ def _beside_the_mean(found: Quality) -> Iterator[str]:
     """What to do before predictions of a number are used in place of the mean, where they are not shown to be better."""
     if not found.compared:
         how = (
-            f"{found.more('r2')} would tell more"
+            found.for_r2
             if "r2" in found.measures
             else f"{option_of('r2', set_aside=found.set_aside)}, {_again(found)}"
         )

@@ -5,6 +5,7 @@ Every number is one that was released, or of a table that was declared public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from prepriv._text import printable
 from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone, up
+from prepriv.release.takes import Takes, deviation, records
 
 MOST = 5
 """So many classes, or groups, are named."""
@@ -184,6 +186,8 @@ class Quality:
     scores_alone : (str, int), optional
         The rarer of two classes and about how many records it has, where AUC was refused beside the noise of several measures and that of the
         scores alone would most probably give it. None: not so.
+    r2_takes, recall_takes : Takes, optional
+        What R² and recalls take that were refused. None: not measured, or none was refused.
     perhaps_trained_on : bool
         Whether so many test rows are declared that they may be those of the training.
 
@@ -237,6 +241,8 @@ class Quality:
     group_apart: Mapping[str, str] = field(default_factory=dict)
     scores_alone: tuple[str, int] | None = None
     perhaps_trained_on: bool = False
+    r2_takes: Takes | None = None
+    recall_takes: Takes | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
@@ -704,6 +710,35 @@ class Quality:
         )
 
     @property
+    def _for_recall(self) -> str:
+        """What recalls take that were refused: the end of a sentence."""
+        if self.recall_takes is None:
+            return self._more
+        takes, which = self.recall_takes, "that were set aside" if self.set_aside else "measured"
+        least = f"that takes about {records(takes.now)} of a class among the {takes.counted} {which}"
+        if takes.now == math.inf:
+            least = f"no number among the {takes.counted} {which} is enough with so much noise"
+        ways = takes.with_less_noise(self._option("confusion"), set_aside=self.set_aside, amount=records)
+        return f"{least}{f', or {ways}' if ways else ''}"
+
+    @property
+    def for_r2(self) -> str:
+        """What R² takes that was refused: the end of a sentence."""
+        takes = self.r2_takes
+        if takes is None:
+            return f"{self.more('r2')} would tell more"
+        told = f"R2 takes a target whose standard deviation is {deviation(takes.now)} or more"
+        if takes.now == math.inf:
+            told = "with so much noise R2 may be refused, whatever the target"
+        if ways := takes.with_less_noise(self._option("r2"), set_aside=self.set_aside, amount=deviation):
+            told += f"; it takes {ways}. Each is a measurement of its own, and costs its own ε"
+        else:
+            told += "; neither fewer measures nor twice the ε is enough for one with such errors"
+        if takes.wide:
+            told += ". The bounds of the target are far apart beside these errors: narrower ones, if you know them without the table, are free and leave less noise"
+        return told
+
+    @property
     def more_on_the_mean(self) -> str:
         """What would show that predictions are nearer than the mean, of what can: the end of a sentence."""
         if self.noise_hides:
@@ -763,7 +798,7 @@ class Quality:
             yield f"Of 100 records that are truly {in_quotes(share)}, it recognises {share}."
         yield from _beside(self.recalls, "classes")
         if self.unknown:
-            yield f"Too few records beside the noise to say how often it recognises {first_of(self.unknown)}: {self._more}."
+            yield f"Too few records beside the noise to say how often it recognises {first_of(self.unknown)}: {self._for_recall}."
         if not self.of_number and not self.recalls:
             yield f"How well it recognises each class was not measured: {self._option('confusion')} does."
         if self.of_number:
