@@ -437,7 +437,7 @@ def test_the_noise_of_columns_that_vary_is_that_of_descent_on_such_rows(monkeypa
     monkeypatch.setattr(law_of, "_TOLD", 1.0)
     law = law_of.law(plan, model.maps, model.weights, known)
     said = law.share(domain, known, np.ones(6)) * law.most * np.sqrt(known.apart_squared(domain, np.ones(6)))
-    rows = law_of.made_up_rows(plan, model.maps, *law_of._numbers(plan, model.maps, 1.0), known.share)
+    rows = law_of.made_up_rows(plan, model.maps, *law_of.numbers_released(plan, model.maps, 1.0), known.share)
     x = np.column_stack([rows, np.full(len(rows), plan.learner.bias)])
     scores = rows @ model.weights[:-1] + model.weights[-1]
     held = law_of._held(law_of._roots(plan.learner, plan.space.radius, x, scores), x)

@@ -61,6 +61,14 @@ def histogram_shift(
     return (record + moved + jump * incoming.rows_dropped) * FAR_UP
 
 
+def noise_of_median_rank(noise: float) -> float:
+    """Standard deviation of the noise in how many observed cells lie below the released median, in records. noise: that of each node.
+
+    The nodes below the median count half of it for, those above half of it against.
+    """
+    return noise * math.sqrt(_CELLS + 1) / 2
+
+
 def noisy_quantiles(
     rows: Rows, space: Space, columns: NDArray[np.intp], levels: tuple[float, ...], mechanisms: Mechanisms
 ) -> Floats:

@@ -40,6 +40,7 @@ from prepriv.release.noise_of_weights import (
     part_learned,
     score_of_average_rows,
 )
+from prepriv.release.noisy_fills import NoisyFill, filled_in_words, list_title, noisy_fills
 from prepriv.release.sketched_means import most_within_a_cell, range_between_cells, sketched_means
 from prepriv.space import Space
 
@@ -163,6 +164,9 @@ class Coefficients:
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
 
     of_codes: what to know of features that are parts of smooth codes of bins, in a sentence.
+
+    fills: the numbers whose gaps are filled by a number that noise was added to: each stands with its column, that number and how far noise moves it. Where that is
+    not little, the weight stands in a list of its own (`noisily_filled`): where many cells are gaps it can have either sign.
     """
 
     weights: Floats
@@ -186,6 +190,7 @@ class Coefficients:
     in_part: NDArray[np.bool_] | None = None
     perhaps_constant: NDArray[np.bool_] | None = None
     of_codes: str = ""
+    fills: tuple[NoisyFill, ...] = ()
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -194,7 +199,7 @@ class Coefficients:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Each weight of a column, in the order of the columns: name, class (None where one score stands for all), weight, noise and at_most
-        (None where it is not known), in_part, perhaps_empty, perhaps_constant."""
+        (None where it is not known), in_part, perhaps_empty, perhaps_constant, noisily_filled."""
         at_most = self.noise if self.at_most is None else self.at_most
         return [
             {
@@ -206,9 +211,17 @@ class Coefficients:
                 "in_part": one.in_part,
                 "perhaps_empty": one.perhaps_empty,
                 "perhaps_constant": one.perhaps_constant,
+                "noisily_filled": one.noisily_filled,
             }
             for one in self._each()
         ]
+
+    @property
+    def noisily_filled(self) -> tuple[str, ...]:
+        """The names of weights of columns whose gaps are filled by a number with much noise."""
+        much = [one.column for one in self.fills if not one.small]
+        bins = tuple(f"{column}=bin " for column in much)
+        return tuple(name for name in self._named() if name in much or name.startswith(bins))
 
     def _named(self) -> tuple[str, ...]:
         named = self.names or tuple(f"feature {j}" for j in range(len(self.weights)))
@@ -216,7 +229,7 @@ class Coefficients:
 
     def _each(self) -> list[_Weight]:
         """Those of columns, in their order."""
-        named, alone = self._named(), self.weights.shape[1] == 1
+        named, alone, filled = self._named(), self.weights.shape[1] == 1, {*self.noisily_filled}
         noise = [math.nan] * len(named) if self.noise is None else self.noise.tolist()
         limits = (
             None if self.noise is None or self.at_most is None else self.noise >= self.at_most * (1 - 1e-9)
@@ -237,6 +250,7 @@ class Coefficients:
                 constant[j],
                 named[j] in self.unreached,
                 limit[j],
+                named[j] in filled,
             )
             for j, row in enumerate(self.weights.tolist())
             if named[j] != CONSTANT and not named[j].startswith(ALWAYS_ZERO)
@@ -268,6 +282,7 @@ class Coefficients:
             every.sort(key=lambda one: -one.beyond)
             unreached = [one for one in every if one.unreached]
             empty = [one for one in every if one.perhaps_empty and not one.unreached]
+            filled = [one for one in every if one.noisily_filled and not one.unreached]
             compared = [one for one in every if not one.apart]
             clear = [one for one in compared if one.beyond > STANDS_OUT]
             rest = compared[len(clear) :]
@@ -278,6 +293,11 @@ class Coefficients:
                     "Read the notes below before you use them:",
                 ),
                 (rest, f"may be noise, or an effect that it hides ({len(rest)}):"),
+                *(
+                    [(filled, list_title([one for one in self.fills if not one.small], len(filled)))]
+                    if filled
+                    else []
+                ),
                 *([(empty, _EMPTY.format(len(empty)))] if empty else []),
                 *([(unreached, _UNREACHED.format(len(unreached)))] if unreached else []),
             ]
@@ -319,6 +339,7 @@ class Coefficients:
         return (
             [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f"{_SHARED.format(_SHARES[by_law])} {UNLABELLED if by_law else ''}".strip()] * self.shared
+            + [filled_in_words(self.fills)] * bool(self.fills)
             + [IN_PART] * bool(self.in_part is not None and self.in_part.any())
             + [TELL_THE_SAME.format(", up to `.at_most` (`prepriv report MODEL --weights --json`)")] * by_law
             + [EACH_HAS_A_LABEL] * (by_law or two_lists)
@@ -338,7 +359,8 @@ class Coefficients:
 @dataclass(frozen=True)
 class _Weight:
     """One that is printed. at: its place among all. name: of its column; of_class: None where one score stands for all; unreached: a number
-    that stays in units of its bounds; limit: whether its noise is `at_most`, because nothing says how far its column varies."""
+    that stays in units of its bounds; limit: whether its noise is `at_most`, because nothing says how far its column varies;
+    noisily_filled: a number whose gaps are filled by one with much noise."""
 
     at: int
     name: str
@@ -350,11 +372,12 @@ class _Weight:
     perhaps_constant: bool
     unreached: bool
     limit: bool
+    noisily_filled: bool
 
     @property
     def apart(self) -> bool:
         """Whether it is not compared with its noise."""
-        return self.unreached or self.perhaps_empty
+        return self.unreached or self.perhaps_empty or self.noisily_filled
 
     @property
     def alone(self) -> bool:
@@ -724,6 +747,7 @@ def coefficients(model: Model) -> Coefficients:
         unit=_unit(model),
         kept=share_kept(model.declared, model.maps, model.weights),
         centred=rows_are_centred(model.declared, model.maps),
+        fills=noisy_fills(model.declared, model.maps),
         cut=tuple(
             s.step.name for s, m in zip(model.declared.steps, model.maps) if any(m is c for c in folded.cut)
         ),

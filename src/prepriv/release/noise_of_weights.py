@@ -217,7 +217,7 @@ def score_of_average_rows(plan: Plan, maps: Sequence[ReleasedMap], weights: Floa
     each category is 1 in each of them: in a released mean the noise of all its cells adds up, and in a record it does not."""
     if not mean_released(plan, maps):
         return None
-    start = made_up_rows(plan, (), *_numbers(plan, maps, 1.0), known_cells(plan, maps).average)
+    start = made_up_rows(plan, (), *numbers_released(plan, maps, 1.0), known_cells(plan, maps).average)
     rows = None if start is None else _through(maps, start)
     if rows is None or rows.shape[1] != len(weights) - 1:
         return None
@@ -261,7 +261,7 @@ def _descent(
         return None
     if any(isinstance(m, Project) or not is_ours(type(m)) for m in maps) or weights.size > _LARGEST:
         return None
-    start = made_up_rows(plan, (), *_numbers(plan, maps, away), cells.share)
+    start = made_up_rows(plan, (), *numbers_released(plan, maps, away), cells.share)
     rows = None if start is None else _through(maps, start)
     if start is None or rows is None or rows.shape[1] != len(weights) - 1:
         return None
@@ -352,7 +352,7 @@ def _gains(learner: GradientDescent) -> tuple[Floats, Floats, Floats]:
     return grid, gains, pulls
 
 
-def _numbers(plan: Plan, maps: Sequence[ReleasedMap], away: float) -> tuple[Floats, Floats]:
+def numbers_released(plan: Plan, maps: Sequence[ReleasedMap], away: float) -> tuple[Floats, Floats]:
     """(mean, deviation) of each feature of the domain, (d,), as steps have released it; deviation 0 where none says beyond `THERE` that it varies.
     away: as for `_descent`."""
     mean, factor, deviation = (

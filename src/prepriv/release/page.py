@@ -45,6 +45,7 @@ from prepriv.release.coefficients import (
     rows_are_centred,
 )
 from prepriv.release.model import Model
+from prepriv.release.noisy_fills import fills_on_page, noisy_fills
 from prepriv.release.proofs import proofs_of_report
 from prepriv.release.quality import Quality, lowest
 from prepriv.release.report import TITLES, Report
@@ -101,7 +102,8 @@ def page(report: Report) -> str:
             0 if report.model is None else report.model.weights[:-1].size,
             _of_categories(plan.domain, None if compared is None else compared[2]),
             report.model is None or rows_are_centred(plan, report.model.maps),
-        ),
+        )
+        + fills_on_page(() if report.model is None else noisy_fills(plan, report.model.maps)),
         shapes=[Markup(one) for one in drawn],
         shapes_of=of,
         speaks_for=_speaks_for(plan, report.model),
@@ -335,7 +337,7 @@ def weights_by_name(
     none of any other.
 
     Those of columns and categories that were declared come first, and those of other and missing cells only where they stand out of
-    twice their noise. Categories that perhaps no record has, by their released share, are left out.
+    twice their noise. Categories that perhaps no record has, by their released share, are left out, and so are numbers whose gaps are filled by one with much noise.
     """
     if model is None or compared is None:
         return []
@@ -346,13 +348,14 @@ def weights_by_name(
         return []
     ends = _outputs(model)
     weights, noise, perhaps_empty = compared
+    noisily_filled = {one.column for one in noisy_fills(plan, model.maps) if not one.small}
     known = noise is not None and rows_are_centred(plan, model.maps)
     bands = STANDS_OUT * noise[: len(names)] if noise is not None and known else np.zeros(len(names))
     pairs = [
         (f"{n}{end}", float(w), float(band))
         for n, row, band, away in zip(names, weights, bands, perhaps_empty)
         for end, w in zip(ends, row)
-        if not away
+        if not away and n not in noisily_filled
     ]
     gaps = tuple(f"{cell}{end}" for cell in ("=other", "=missing") for end in ends)
     pairs.sort(
