@@ -11,7 +11,7 @@ import pytest
 
 from prepriv.cli import run
 from prepriv.commands.receipts import not_compared_in
-from prepriv.schemas.odd_lines import odd_lines
+from prepriv.schemas.odd_lines import LAYOUT, odd_lines
 from prepriv.schemas.schema import load_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,3 +180,47 @@ def test_what_schema_init_writes_passes(
     assert run(["schema", "init", "t.csv", "--label", "y", "--out", "S.yaml"]) == 0
     capsys.readouterr()
     assert odd_lines(Path("S.yaml").read_text()) == {}
+
+
+@pytest.mark.parametrize(
+    "old, new, lines",
+    [
+        ("low: 0", "low:  0", "line 4"),
+        (", high", ",   high", "line 4"),
+        ("{type: numeric", "{  type: numeric", "line 4"),
+        ("100}", "100  }", "line 4"),
+        ("low: 0", "low: !!int   0", "line 4"),
+        ("low: 0", "low:" + " " * 2_000_000 + "0", "line 4"),
+        ("rows: 50\ncolumns", "rows: 50\nmore:\n  - a\n  -   b\ncolumns", "line 5"),
+        ("'no', \"", "'no',\n       \"", ""),
+        ("'no', \"", "'no',\n                           \"", ""),
+        ("high: 100", "\n    high: 100", ""),
+        ("low: 0, high: 100", "\n    low: 0,\n     high: 100", "line 6"),
+        ("Boston", "New\n         York", ""),
+        ('Boston, "02139"', "New\n    York,\n    New\n     Haven", "line 9"),
+        ("rows: 50", "rows:\n         50", "line 3"),
+    ],
+)
+def test_text_as_numbers_of_spaces_is_named(old: str, new: str, lines: str) -> None:
+    """Runs of spaces after `:` and `,` spelled a record, and the file was called ok."""
+    text = PLAIN.replace(old, new, 1)
+    said = odd_lines(text).get(LAYOUT, [])
+    assert (f"line {said[0]}" if said else "") == lines
+
+
+def test_layout_is_named_as_that(tmp_path: Path) -> None:
+    """What the person who was given the file can do stands in the line."""
+    said = _said(tmp_path, PLAIN.replace("low: 0", "low:  0"))
+    assert (
+        len(said) == 1
+        and said[0].startswith(f"on line 4 {LAYOUT}: that is layout alone")
+        and "Ask for" in said[0]
+    )
+    assert not _said(tmp_path, PLAIN.replace("  dose", "    dose").replace("  site", "    site"))
+
+
+def test_a_tag_is_no_escape(tmp_path: Path) -> None:
+    """`!!int 0` and `&a 0` were called texts with escapes, too."""
+    for before in ("!!int", "&a"):
+        said = _said(tmp_path, PLAIN.replace("low: 0", f"low: {before} 0"))
+        assert len(said) == 1 and "anchors, tags or comments" in said[0]

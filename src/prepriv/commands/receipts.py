@@ -25,7 +25,7 @@ from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
 from prepriv.runs.booked import in_words_of, ledger_of, not_booked, schema_files
 from prepriv.schemas.declared_file import parse_yaml
-from prepriv.schemas.odd_lines import odd_lines, unread_lines
+from prepriv.schemas.odd_lines import LAYOUT, odd_lines, unread_lines
 from prepriv.schemas.schema import load_schema
 
 _SCHEMAS = (".yaml", ".yml")
@@ -383,6 +383,9 @@ _OF_DOMAIN = ("columns", "label", "adjacency", "rows", "unit", "rows_per_unit", 
 _OF_PREDICTIONS = ("class_weight", "threshold")  # under `label:`
 
 
+_ALIGNED = "that is layout alone, which no run reads, and text can be written as numbers of spaces. Ask for the file with single spaces, and as many at each level"
+
+
 def not_compared_in(file: Path) -> list[str]:
     """What of a schema that was declared by hand nothing is compared with, in words: keys outside of a domain, comments, and spellings that can hide text."""
     data = _data(file)
@@ -401,7 +404,10 @@ def not_compared_in(file: Path) -> list[str]:
         found.append(
             f"its anchors, tags or comments were not compared, on {lines} line{'s' if lines > 1 else ''}: read them"
         )
-    found += [f"on {_lines(numbers)} {what}: read it" for what, numbers in odd_lines(written).items()]
+    found += [
+        f"on {_lines(numbers)} {what}: {_ALIGNED if what == LAYOUT else 'read it'}"
+        for what, numbers in odd_lines(written).items()
+    ]
     return found
 
 
