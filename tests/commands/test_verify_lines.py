@@ -53,6 +53,15 @@ def test_what_is_not_a_report_of_this_model_is_named(tmp_path, capsys):
         saved.write_text(text)  # saved by another program, and with a number beside its own
         assert run([*line, str(saved)]) == 1
         assert ("differs: its layout alone" in capsys.readouterr().out) is alone
+    for name, content, what in (
+        ("page.json", page.read_text(), "is not JSON, as its name says"),  # the model was blamed
+        ("page.html", kept, "is not a page (HTML), as its name says"),  # 868 more lines differed
+    ):
+        (renamed := tmp_path / "renamed" / name).parent.mkdir(exist_ok=True)
+        renamed.write_text(content)
+        assert run([*line, str(renamed)]) == 1
+        told = capsys.readouterr()
+        assert f"{renamed} {what}" in told.out + told.err and "more lines" not in told.out
     saved.write_text(kept)
     saved.write_text(saved.read_text().replace("A coin is right 50 times", "A coin is right 70 times"))
     assert run([*line, str(saved)]) == 1

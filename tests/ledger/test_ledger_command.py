@@ -39,10 +39,12 @@ def test_create_show_verify(tmp_path, run, pay):
     head = f"2:{Ledger.open(path).entries()[-1].head}"
     assert f"head       {head}\n           give this head to someone who keeps it" in run("show", path).stdout
     verified = run("verify", path, "--receipt", f"1:{charge.head}")
-    assert verified.exit_code == 0 and verified.stdout.startswith(f"{path}: ok, rows 2, head {head}\n1:")
+    assert verified.exit_code == 0 and verified.stdout.startswith(f"{path}: ok, rows 2, head {head}\n{path}: the head given, 1:")
+    assert "is that of row 1. So its cap and its row 1 are what" in verified.stdout
     assert "covers the rows up to 1, and not row 2" in verified.stdout
     verified = run("verify", path, "--receipt", head)
-    assert verified.exit_code == 0 and verified.stdout == f"{path}: ok, rows 2, head {head}\n"
+    assert verified.exit_code == 0 and verified.stdout.startswith(f"{path}: ok, rows 2, head {head}\n{path}: the head given, 2:")
+    assert verified.stdout.count("\n") == 2  # no row comes after it
 
 
 def test_show_json_is_exact(ledger, run):
@@ -167,7 +169,7 @@ def test_where_a_ledger_cannot_be_is_said_in_full(tmp_path, run, monkeypatch):
     assert shown.exit_code == 4 and "is a folder; a ledger is a file" in shown.output
     shown = run("show", "bank.csv")
     assert shown.exit_code == 5 and shown.output == "prepriv: bank.csv: file is not a database\n"
-    assert run("verify", "bank.csv").output == "bank.csv: WRONG: file is not a database\n"
+    assert run("verify", "bank.csv").output == "bank.csv: WRONG: file is not a database\nexit code 5: something is wrong\n"
     assert [p.name for p in tmp_path.iterdir()] == ["bank.csv"]
 
 
@@ -211,3 +213,16 @@ def test_a_rest_that_no_run_can_declare_is_nothing(tmp_path, run, pay):
     assert (
         "left       nothing that a run could declare (epsilon 0.000000001" in run("show", ledger.path).stdout
     )
+
+
+def test_a_head_that_was_given_is_answered(tmp_path, run, ledger):
+    """Nothing said that the right head matched, and a wrong one without files ended without the line of the exit code."""
+    head = run("show", ledger.path).output.split("head       ")[1].split()[0]
+    right = run("verify", ledger.path, "--receipt", head)
+    row = head.split(":")[0]
+    assert f"the head given, {head[: len(row) + 13]}, is that of row {row}. So its cap" in right.output
+    told = json.loads(run("verify", ledger.path, "--receipt", head, "--json").stdout)
+    assert len(told["heads_found"]) == 1 and "nothing of it was replaced" in told["heads_found"][0]
+    wrong = run("verify", ledger.path, "--receipt", f"{row}:{'0f' * 32}")
+    assert wrong.exit_code == 5 and wrong.output.endswith("exit code 5: something is wrong\n")
+    assert "the head given" not in wrong.output

@@ -396,7 +396,8 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str], w
         found.undecided.append(f"its words were not checked: {file} cannot be read ({why})")
         return None
     except Stop as why:
-        found.wrong.append(str(why))
+        own = str(why).removeprefix(f"{page} ")
+        found.wrong.append(str(why) if own == str(why) else f"it {own}")
         return None
     if wrong and of_another_version(wrong[0]):
         found.undecided.append(f"its words were not checked: {wrong[0]}")

@@ -331,6 +331,7 @@ def verify(
             files = judge(given, rows, by_hand, all_given.models)
             tables, left = with_sketches(left, files)
             files |= tables
+        heads = [_is_here(name, one) for name in sound for one in kept[name]]
         beyond = [line for name in sound for one in kept[name] for line in _not_covered(one, *books[name])]
         bare = [name for name in rows if not kept[name]]
         if receipt:
@@ -352,6 +353,7 @@ def verify(
                 "copies": copied,
                 "together": together,
                 "not_given": others,
+                "heads_found": heads,
                 "not_covered": beyond,
             }
             print_json(told | {key: part for key, part in more.items() if part})
@@ -367,7 +369,7 @@ def verify(
                 said = f"{_copy(books, name, copied[name])}, " if name in copied else ""
                 word = "ASK, see below" if name in more_inside else "ok"
                 say(f"{name}: {word}, {said}rows {len(all_rows[name])}, head {_head(*books[name])}")
-            for line in beyond:
+            for line in (*heads, *beyond):
                 say(line)
             for name, one in files.items():
                 if not one.wrong:
@@ -384,7 +386,7 @@ def verify(
         open_ = perhaps or left or any(one.asked or one.undecided for one in files.values())
         wrong = any(found.values()) or any(one.wrong for one in files.values())
         code = LedgerCorrupt.exit_code if wrong else NOT_DECIDED if open_ else 0
-        if given or by_hand or left or perhaps:
+        if given or by_hand or left or code:
             say(f"exit code {code}: {_ENDS[code]}", err=as_json)
         if code:
             raise typer.Exit(code)
@@ -621,6 +623,16 @@ def _receipts_of(ledgers: Sequence[str], receipts: Sequence[Charge]) -> dict[str
         for path in [path for path in sound if not verify_file(path, [one])] or ledgers:
             kept[path].append(one)
     return kept
+
+
+def _is_here(name: str, kept: Charge) -> str:
+    """That a sound ledger holds a head that was given, and what this shows."""
+    rows = "its row 1" if kept.sequence == 1 else f"its rows 1 to {kept.sequence}"
+    what = f"its cap and {rows} are" if kept.sequence else "its cap is"
+    return (
+        f"{name}: the head given, {kept.sequence}:{kept.head[:12]}, is that of row {kept.sequence}. So {what} what whoever kept the head had then: "
+        "nothing of it was replaced, taken off or put in"
+    )
 
 
 def _not_covered(kept: Charge, header: Header, rows: Sequence[Entry]) -> list[str]:

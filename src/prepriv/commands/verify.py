@@ -68,6 +68,8 @@ def differences(path: Path, model: Model) -> Rebuilt:
     else must be exactly the same.
     """
     text, data = _read(path)
+    if renamed := under_another_name(path, text):
+        raise Stop(f"{path} {renamed}", FOUND)
     other = (
         []
         if data.get("version") == own_version()
@@ -101,6 +103,17 @@ def differences(path: Path, model: Model) -> Rebuilt:
     found += [SAID[PUBLIC]] if public is not None else []
     found += [SAID[CANARIES]] if audited is not None else []
     return Rebuilt(wrong, found, [] if wrong else digits_apart(here, data), made)
+
+
+def under_another_name(path: Path, text: str) -> str:
+    """That a file is a page and has the name of a JSON, or the other way round; "" of one whose name says what it is."""
+    named = path.suffix.lower()
+    is_json = text.lstrip("\ufeff \t\r\n").startswith("{")
+    if named == ".json" and not is_json:
+        return "is not JSON, as its name says: it is a page (HTML) under another name. Ask for the JSON that had this name, or for the page under its own"
+    if named in (".html", ".htm") and is_json:
+        return "is not a page (HTML), as its name says: it is the JSON of a page under another name. Ask for the page that had this name, or for the JSON under its own"
+    return ""
 
 
 def digits_in_words(places: list[str]) -> str:
