@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 
 import markupsafe
@@ -289,3 +290,17 @@ def test_more_than_a_receipt_in_the_place_of_a_receipt_is_found(package, tmp_pat
 
     said = verified(replaced(package, tmp_path, with_more), capsys, 5)
     assert "do not give what it states at data.ledger" in said
+
+
+def test_the_words_of_a_score_that_is_not_the_released_one_are_named(package, tmp_path, capsys):
+    """ "A number was changed, or the file was only laid out again" stood alone, where a printed word no longer agreed with the numbers of its own page."""
+    folder = Path(shutil.copytree(package, tmp_path / "copy"))
+    page = folder / "e.html"
+    page.write_text(
+        page.read_text().replace("on which rows", "on other rows", 1).replace("may cost", "may save", 1)
+    )
+    said = verified(folder, capsys, 5)
+    assert f"{page}: WRONG: its charge" in said
+    assert re.search(
+        rf"{page}: WRONG: it is not what its own numbers and its model give: line \d+: .*may save", said
+    )

@@ -6,6 +6,7 @@ import pytest
 
 from prepriv import Categorical, Domain, Numeric
 from prepriv.columns import Column
+from prepriv.commands.judged import _apart as _all_apart
 from prepriv.commands.judged import _columns_apart
 
 
@@ -62,3 +63,15 @@ def test_few_columns_are_named() -> None:
     ]
     said = _columns_apart(*domains)
     assert said.count("high 1 in this schema, 2 in the model") == 3 and said.endswith("; and 6 more)")
+
+
+def test_both_values_of_the_label_and_of_the_units_are_named() -> None:
+    """`has other units` and `has other bounds of the target` named neither."""
+    columns = {"x": Numeric(0, 1)}
+    one = Domain(columns, target=Numeric(5, 46), n=9, unit="state", rows_per_unit=6)
+    other = Domain(columns, target=Numeric(5, 45), n=9, unit="state", rows_per_unit=7)
+    assert _all_apart(one, other) == [
+        "bounds of the target (high 46 in this schema, 45 in the model)",
+        "units (state with 6 rows each at most in this schema, state with 7 rows each at most in the model)",
+    ]
+    assert "(none in this schema" in _all_apart(Domain(columns, target=Numeric(5, 45), n=9), other)[0]

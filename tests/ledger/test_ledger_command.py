@@ -39,11 +39,15 @@ def test_create_show_verify(tmp_path, run, pay):
     head = f"2:{Ledger.open(path).entries()[-1].head}"
     assert f"head       {head}\n           give this head to someone who keeps it" in run("show", path).stdout
     verified = run("verify", path, "--receipt", f"1:{charge.head}")
-    assert verified.exit_code == 0 and verified.stdout.startswith(f"{path}: ok, rows 2, head {head}\n{path}: the head given, 1:")
+    assert verified.exit_code == 0 and verified.stdout.startswith(
+        f"{path}: ok, rows 2, head {head}\n{path}: the head given, 1:"
+    )
     assert "is that of row 1. So its cap and its row 1 are what" in verified.stdout
     assert "covers the rows up to 1, and not row 2" in verified.stdout
     verified = run("verify", path, "--receipt", head)
-    assert verified.exit_code == 0 and verified.stdout.startswith(f"{path}: ok, rows 2, head {head}\n{path}: the head given, 2:")
+    assert verified.exit_code == 0 and verified.stdout.startswith(
+        f"{path}: ok, rows 2, head {head}\n{path}: the head given, 2:"
+    )
     assert verified.stdout.count("\n") == 2  # no row comes after it
 
 
@@ -169,7 +173,10 @@ def test_where_a_ledger_cannot_be_is_said_in_full(tmp_path, run, monkeypatch):
     assert shown.exit_code == 4 and "is a folder; a ledger is a file" in shown.output
     shown = run("show", "bank.csv")
     assert shown.exit_code == 5 and shown.output == "prepriv: bank.csv: file is not a database\n"
-    assert run("verify", "bank.csv").output == "bank.csv: WRONG: file is not a database\nexit code 5: something is wrong\n"
+    assert (
+        run("verify", "bank.csv").output
+        == "bank.csv: WRONG: file is not a database\nexit code 5: something is wrong\n"
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["bank.csv"]
 
 

@@ -110,6 +110,9 @@ def judge(
             one.kind == "model" and name not in sound
         ):  # its charge is not here, and a draft that it used can be
             judged[name].wrong += _used_drafts(Path(name), [*ledgers])
+    for name, one in given.items():
+        if one.kind == "measurement" and name not in sound:
+            judged[name].wrong += _words_changed(Path(name), one, rows, names)
     at_hand = {Path(name): one.own for name, one in given.items() if one.kind == "model"}
     scored = _scores(judged, sound, ledgers, names, at_hand)
     scores = ScoresAtHand(scored, _naming(given, ledgers, scored))
@@ -288,13 +291,25 @@ def _apart(a: Domain, b: Domain) -> list[str]:
     declared = {
         f"columns, bounds or categories{_columns_apart(a, b)}": (a.columns, b.columns),
         "classes": (sorted(map(str, a.classes)), sorted(map(str, b.classes))),
-        "bounds of the target": (a.target, b.target),
+        f"bounds of the target{_target_apart(a.target, b.target)}": (a.target, b.target),
         "label": (a.label, a.label if b.label is None else b.label),  # a model of Python need not name it
         "neighbours": (a.adjacency, b.adjacency),
-        "units": ((a.unit, a.rows_per_unit), (b.unit, b.rows_per_unit)),
+        f"units ({_both('', _units(a), _units(b))})": ((a.unit, a.rows_per_unit), (b.unit, b.rows_per_unit)),
         f"`declared_by:`{_names_apart(a, b)}": (a.declared_by, b.declared_by),
     }
     return [name for name, (one, other) in declared.items() if one != other]
+
+
+def _target_apart(one: Numeric | None, other: Numeric | None) -> str:
+    """In what the bounds of a label differ, with both values; "" where there is none, as with classes."""
+    return (
+        f" ({_declared_apart(one, other)})" if one is not None and other is not None and one != other else ""
+    )
+
+
+def _units(domain: Domain) -> str:
+    """The unit of a domain, and how many rows of each are read."""
+    return "none" if domain.unit is None else f"{domain.unit} with {domain.rows_per_unit} rows each at most"
 
 
 def _names_apart(a: Domain, b: Domain) -> str:
@@ -477,6 +492,21 @@ def _scores(
                 shown.add(uid)
                 _compute_again(judged[name], Path(name), whose, row)
     return shown
+
+
+def _words_changed(
+    file: Path, one: Given, ledgers: Sequence[Sequence[Entry]], models: Mapping[str, str]
+) -> list[str]:
+    """Which words of a score that is not the one that was released are not those that its own numbers and its model give. models: by the first digits of what their file holds."""
+    row = next(
+        (row for rows in ledgers for row in rows if (row.sequence, row.head, row.plan_uid) == one.own), None
+    )
+    whose = None if row is None else models.get(model_of(row))
+    if row is None or whose is None:
+        return []
+    with suppress(ValueError):
+        return read_score(file, Model.load(whose), row).wrong
+    return []
 
 
 def _compute_again(found: Judged, file: Path, whose: str | None, row: Entry) -> None:
