@@ -863,3 +863,8 @@ def as_space(domain: Domain | Space) -> Space:
     (4, 2.0)
     """
     return domain if isinstance(domain, Space) else domain.space
+
+
+def counted(domain: Domain) -> str:
+    """What n of a domain counts: "records", or "units"."""
+    return "records" if domain.unit is None else "units"

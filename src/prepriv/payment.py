@@ -423,7 +423,7 @@ class Sketch(Way):
             )
         # a target is one more column: without pairs it would be drawn apart from the others
         needs: Needs = "pairs" if domain.target is not None and step.needs == "labels" else step.needs
-        return SketchPlan(domain, mu, needs)
+        return SketchPlan(domain, mu, needs, step.relating(needs))
 
     def fit(self, step: Any, space: Any, access: Access) -> tuple[Any, Any]:
         sketch = access.sketch()

@@ -252,6 +252,16 @@ def test_columns_that_are_enough_are_counted_as_those_that_are_declared(of):
     assert signal_of(replace(one.plan, domain=kept)).enough
 
 
+def test_fewer_than_a_third_of_the_columns_are_no_cure():
+    """ "1 column beside the label in place of 19" was named, of a pipeline that selects columns."""
+    for mu in np.geomspace(0.05, 5, 60):
+        one = signal_of(facts(453, 19, mu))
+        assert one.columns_enough == 0 or one.columns_enough >= 7
+        assert ("columns beside" in one.sentence) == (one.columns_enough > 0 and not one.enough)
+    assert any(signal_of(facts(453, 19, mu)).columns_enough >= 7 for mu in np.geomspace(0.05, 5, 60))
+    assert all(signal_of(facts(453, 3, mu)).columns_enough != 1 for mu in np.geomspace(0.01, 5, 60))
+
+
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("needs", ["labels", "pairs"])
 def test_auto_buys_what_is_enough(needs, k):

@@ -192,6 +192,14 @@ class Fitted(Step):
         rows = self._as_columns(*self._uniform(classes))
         return [len(columns) for columns in parts_made(self._spec, rows)]
 
+    def relating(self, needs: Needs) -> tuple[str, ...]:
+        """The names of its transformers for which a sketch that holds so much has pairs of columns. Of a numeric target these are also those that
+        look at the label."""
+        looks = ("pairs",) if self.needs == needs else ("labels",)
+        return tuple(dict.fromkeys(part.name for part in self.parts if part.looks_at in looks)) * (
+            needs == "pairs"
+        )
+
     @property
     def needs(self) -> Needs:
         """What the sketch must hold: columns alone, columns with the label, or pairs of columns as well."""

@@ -15,7 +15,7 @@ from prepriv import payment as pay
 from prepriv._callers import callers_level
 from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
-from prepriv.domain import Domain
+from prepriv.domain import Domain, counted
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
@@ -151,8 +151,8 @@ def recipe(
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
         warnings.warn(
-            f"weak signal: {n:,} records at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
-            f"them; below {NOISE_ALONE:g} models are mostly noise. More records or a larger epsilon help",
+            f"weak signal: {n:,} {counted(domain)} at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"them; below {NOISE_ALONE:g} models are mostly noise. More {counted(domain)} or a larger epsilon help",
             WeakSignal,
             stacklevel=callers_level(),
         )

@@ -24,6 +24,10 @@ _ENOUGH, _LEAST = (
     10.0,
 )  # of b: loss near 0; below, rows drawn from the sketch are no better than uniform ones
 CLEAR, COARSE = 0.1, 0.3  # of tau: expected noise of a table with the label, in total variation
+_FEWEST, _LEAST_PART = (
+    2,
+    1 / 3,
+)  # columns that are named as few enough, and their part of all: fewer are no cure of a table
 PAIRED = 0.05  # noise of one correlation: below it they bring what they can
 MEASURED = {
     "enough": "0.2 points on average, 0.5 in the worst pipeline on Adult",
@@ -109,9 +113,7 @@ class Signal:
         if self.price is not None and (epsilon := self.epsilon_enough):
             found.append(f"ε = {epsilon:g} in place of {self.price[0]:g}")
         if columns := self.columns_enough:
-            found.append(
-                f"{columns} column{'s' if columns > 1 else ''}{self._beside} in place of {len(plan.domain.columns)}"
-            )
+            found.append(f"{columns} columns{self._beside} in place of {len(plan.domain.columns)}")
         return tuple(found)
 
     @property
@@ -196,7 +198,8 @@ class Signal:
 
     @cached_property
     def columns_enough(self) -> int:
-        """How many columns would be few enough at this price, whichever are left; 0 where one is too many."""
+        """How many columns would be few enough at this price, whichever are left; 0 where these are fewer than a third, or than two: a model of so few
+        is another model."""
         plan = self.plan
         sizes = dict(zip(plan.columns, plan.rows))
         widest = sorted(plan.domain.columns.items(), key=lambda one: -sizes[one[0]])
@@ -205,16 +208,19 @@ class Signal:
             return not self._would(domain=replace(plan.domain, columns=dict(widest[:count])))
 
         most = bisect_left(range(1, len(widest)), True, key=too_many)
-        return most if most and not too_many(most) else 0
+        useful = most >= max(_FEWEST, _LEAST_PART * len(widest))
+        return most if useful and not too_many(most) else 0
 
     @property
     def _pairs(self) -> str:
         if math.isnan(self.pair_noise) or self.pair_noise <= PAIRED:
             return ""
+        relating = self.plan.relating
+        out = " and ".join(relating) if relating else "the steps that relate columns, such as PCA"
         what = (
             "correlations are coarse."
             if self.pair_noise <= 2 * PAIRED
-            else "correlations bring nothing, and cost the tables. Leave out the steps that relate columns, such as PCA."
+            else f"correlations bring nothing, and cost the tables. Leave out {out}."
         )
         return f" Noise of one correlation is {self.pair_noise:.2g}, and at most 0.05 is wanted: {what}"
 

@@ -8,7 +8,7 @@ Proof: docs/proofs/sketch.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -41,12 +41,13 @@ class SketchPlan:
 
     domain: with n, and classes or a target. mu: of the whole sketch, as Gaussian differential privacy. needs: "columns"
     for steps that look at one column at a time, "labels" for those that look at the label, too, "pairs" for those that
-    look at pairs of columns. ValueError for a domain that has no sketch.
+    look at pairs of columns. relating: the names of these, where they are known. ValueError for a domain that has no sketch.
     """
 
     domain: Domain
     mu: float
     needs: Needs = "labels"
+    relating: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.domain.is_ball:
