@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
 from sklearn.covariance import EllipticEnvelope
@@ -39,6 +40,7 @@ from sklearn.svm import LinearSVC
 import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.accounts.from_sklearn import Unpriced
+from prepriv.guarantees.less_noise import TrainingPart, table_now, table_of, training_on, trains_of
 from prepriv.ledger import Ledger
 from prepriv.private_pipeline import reading
 from prepriv.recipes.automatic import WeakSignal
@@ -250,6 +252,81 @@ def test_the_step_that_relates_columns_is_named():
     target = Domain(columns, target=Numeric(0, 1))
     said = _told(make_pipeline(SelectKBest(f_regression, k=5), Ridge()), target, 453, 4.0)
     assert "Leave out SelectKBest." in said and "PCA" not in said
+
+
+HELD = Domain({f"x{i}": Numeric(0, 1) for i in range(6)}, classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), HELD, epsilon=2.0),
+        prepriv.private(make_pipeline(SelectKBest(f_classif, k=3), LogisticRegression()), HELD, epsilon=4.0),
+    ],
+    ids=["steps", "sketch"],
+)
+def test_a_plan_with_a_holdout_names_what_is_enough_for_the_part_that_trains(model):
+    """`plan(453)` was about all 453, and `fit`, which trains on about 311, warned of other numbers; followed, it warned again."""
+
+    def told(do, n, epsilon):
+        one = clone(model).set_params(holdout=0.3, epsilon=epsilon)
+        one.domain = one.domain.with_n(n)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            do(one, n)
+        return [said for w in said if "in place of" in (said := str(w.message))]
+
+    def planned(one, n):
+        one.plan(n)
+
+    def fitted(one, n):
+        one.fit(np.zeros((n, 6)), np.arange(n) % 2)
+
+    n = 240
+    [said] = told(planned, n, model.epsilon)
+    assert "in place of 240, of which about 168 train" in said
+    assert (
+        told(fitted, n, model.epsilon) == [said] == told(fitted, n, model.epsilon)
+    )  # whatever number coins chose
+    rows = int(re.search(r"([\d,]+) (?:rows|records) in place", said)[1].replace(",", ""))
+    epsilon = re.search(r"(?:epsilon|ε) = ([\d.]+) in place", said)
+    for much in [(rows, model.epsilon)] + ([(n, float(epsilon[1]))] if epsilon else []):
+        assert told(planned, *much) == [] == told(fitted, *much) == told(fitted, *much)
+
+
+def test_a_plan_with_a_holdout_is_that_of_the_part_and_units_are_warned_of_once():
+    """A fit of units warned twice: of all of them, and of those that coins chose."""
+    unit = Domain({"a": Numeric(0, 1)}, classes=[0, 1], n=94, unit="who", rows_per_unit=2)
+    table = pd.DataFrame({"a": np.zeros(188), "who": np.repeat(np.arange(94), 2)})
+    for model in (
+        prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), unit),
+        prepriv.PrivateClassifier(unit, epsilon=0.1),
+        prepriv.PrivateClassifier(unit, epsilon=0.1).set_params(holdout=0.3),
+        prepriv.private(make_pipeline(StandardScaler(), LogisticRegression()), unit).set_params(holdout=0.3),
+    ):
+        said = []
+        for do in (model.plan, lambda model=model: model.fit(table, np.arange(188) % 2)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                do()
+            said.append([str(w.message) for w in caught if w.category is WeakSignal])
+        assert said[0] == said[1] and len(set(said[0])) == len(said[0]) > 0
+        part = ", of which about 66 train" if model.holdout else ""
+        assert all(f"94{part}" in one or f"94 units{part}" in one for one in said[0])
+        assert model.plan(94).n == (66 if model.holdout else 94)
+    numbers = prepriv.PrivateRegressor(Domain({"a": Numeric(0, 1)}, target=Numeric(0, 1), n=453), holdout=0.3)
+    assert numbers.plan().n == 317
+    for wrong in (0.0, 1.0, "x"):
+        with pytest.raises((ValueError, TypeError), match="holdout"):
+            numbers.set_params(holdout=wrong).plan()
+
+
+@pytest.mark.parametrize("held", [0.01, 0.3, 0.5, 0.9, 0.999])
+def test_so_many_of_the_table_leave_so_many_that_train(held):
+    with training_on(TrainingPart(100, held)):
+        for n in (1, 2, 7, 311, 10**6):
+            assert trains_of(table_of(n)) >= n and (n == 1 or trains_of(table_of(n) - 1) < n)
+    assert table_of(7) == trains_of(7) == 7 and table_now(7, "units") == "7 units"
 
 
 def _sketch_says(pipeline, domain, n, epsilon):

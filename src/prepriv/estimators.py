@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
-from prepriv._arguments import shown
+from prepriv._arguments import integer, number, shown
 from prepriv._callers import callers_level
 from prepriv._progress import progress_bar
 from prepriv.adjacency import n_is_public
@@ -22,6 +22,7 @@ from prepriv.domain import Domain, ascending
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
 from prepriv.guarantees.drafts import with_drafts
+from prepriv.guarantees.less_noise import TrainingPart, training_on
 from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places
@@ -139,18 +140,30 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Plan
+            With a holdout, that of the part that is expected to train. `fit` warns of the same, whatever number its
+            coins choose.
 
         Raises
         ------
         ValueError
             If no plan can be made, with a sentence that says what to change.
         """
-        plan = self._plan(self._domain(), n)
+        domain = self._domain()
+        plan = self._plan(domain, n) if self.holdout is None else self._plan_of_part(domain, n, self.holdout)
         say_weak(plan.guarantee)
         return plan
 
-    def _plan(self, domain: Domain, n: int | None) -> Plan:
-        epsilon, delta = check_budget(self.epsilon, self.delta)
+    def _plan_of_part(self, domain: Domain, n: int | None, held: float) -> Plan:
+        """Of those that a holdout is expected to leave for training."""
+        n = integer("n", self._declared(domain, n))
+        domain.check_n(n)
+        part = TrainingPart(n, number("holdout", held, above=0.0, below=1.0))
+        with training_on(part):
+            return self._plan(replace(domain, n=None), part.trains)
+
+    @staticmethod
+    def _declared(domain: Domain, n: int | None) -> int:
+        """The number of records or units. ValueError if it is not known."""
         n = domain.n if n is None else n
         if n is None and domain.unit is not None:
             raise ValueError(
@@ -158,6 +171,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if n is None:
             raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
+        return n
+
+    def _plan(self, domain: Domain, n: int | None) -> Plan:
+        epsilon, delta = check_budget(self.epsilon, self.delta)
+        n = self._declared(domain, n)
         steps, learner = recipe(
             domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=self.learner
         )
@@ -246,7 +264,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         n = count_rows(X, y, domain) if stream is None else self._count(stream, y, domain)
         if domain.unit is not None:
             check_units(X, domain)
-            n = self._plan(domain, None).n
+            n = self._declared(domain, None)
         if n == 0 and n_is_public(domain.adjacency):  # elsewhere the true count is private
             raise BadData("the table is empty: 0 sample(s); at least one row is needed")
         names = getattr(X, "columns", None) if stream is None else stream.names

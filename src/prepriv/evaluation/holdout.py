@@ -26,6 +26,7 @@ from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.less_noise import TrainingPart, training_on
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
@@ -135,7 +136,8 @@ def plan_holdout(
         raise ValueError(
             f"a holdout of {holdout.share:g} of {n:,} records leaves a part without any; use more records"
         )
-    training = make(n - test)
+    with training_on(TrainingPart(n, holdout.share)):
+        training = make(n - test)
     if training.guarantee is None:
         raise ValueError("holdout: without privacy no noise is needed; split the rows yourself")
     training = of_part(training, n)

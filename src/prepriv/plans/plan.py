@@ -29,6 +29,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
+from prepriv.guarantees.less_noise import forecast_n
 from prepriv.learners.learner import Learner, Setting
 from prepriv.payment import check_payment
 from prepriv.periods import Periods
@@ -439,14 +440,15 @@ def make_plan(
     domain.check_n(n)
     domain = domain.with_n(n)
     check_drafts(domain, delta)
-    steps = settled(steps, domain, budget(epsilon, delta))
+    seen = domain.with_n(forecast_n(n))
+    steps = settled(steps, seen, budget(epsilon, delta))
     placed, _, multiplier = decide(domain, steps, learner, epsilon=epsilon, delta=delta)
     test_delta = max((p.test.delta for p in placed.steps if p.test is not None), default=0.0)
     plan = Plan(domain, epsilon, delta, tuple(steps), learner, multiplier, test_delta)
     _check_written(plan)
     for p in plan.steps:
         if p.sketch is not None and plan.private:
-            check_signal(signal_of(p.sketch, (epsilon, delta)))
+            check_signal(signal_of(replace(p.sketch, domain=seen), (epsilon, delta)))
         if p.noise_multiplier is not None:
             p.step.check_release(p.before, n, domain.adjacency, p.incoming, p.noise_multiplier)
     _rehearse(plan)

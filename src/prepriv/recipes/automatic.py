@@ -17,6 +17,7 @@ from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain, counted
 from prepriv.guarantees import gdp_mu
+from prepriv.guarantees.less_noise import forecast_n, table_now
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.stochastic import PoissonSGD
@@ -148,14 +149,16 @@ def recipe(
         return tuple(steps), learner
     # Steps that do not follow each other are refused.
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
-    s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+    seen = forecast_n(n)
+    s = signal(domain, n=seen, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
         warnings.warn(
-            f"weak signal: {n:,} {counted(domain)} at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"weak signal: {table_now(seen, counted(domain))} at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
             f"them; below {NOISE_ALONE:g} models are mostly noise. More {counted(domain)} or a larger epsilon help",
             WeakSignal,
             stacklevel=callers_level(),
         )
+    s = signal(domain, n=n, epsilon=epsilon, delta=delta)
     radius = last.radius if given else SCALE  # of the recipe's own rows, where the space knows less
     learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old, radius=radius)
     moved = _moved(steps)

@@ -15,7 +15,15 @@ from typing import Any, Literal
 from prepriv._arguments import choice, number
 from prepriv._callers import callers_level
 from prepriv.domain import Domain, counted
-from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
+from prepriv.guarantees.less_noise import (
+    MOST_NAMED,
+    forecast_n,
+    larger_epsilon,
+    less_noise,
+    table_now,
+    table_of,
+    trains_of,
+)
 from prepriv.guarantees.printed import up
 from prepriv.payment import Sketch
 from prepriv.plans.plan import budget, settled
@@ -213,7 +221,7 @@ class PipelineWays(StepRule):
         return next(option for option in asked if option.open)
 
     def steps_for(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Step, ...]:
-        found = self.chosen(domain, n=n, epsilon=epsilon, delta=delta)
+        found = self.chosen(domain, n=forecast_n(n), epsilon=epsilon, delta=delta)
         if not found.enough and found.way != "sketch":  # of a sketch the plan says it
             warnings.warn(found.why, WeakSignal, stacklevel=callers_level())
         return found.steps
@@ -267,8 +275,8 @@ class PipelineWays(StepRule):
         named = larger <= MOST_NAMED
         ways = way(f"epsilon = {larger:g} in place of {epsilon:g}", n, budget(larger, delta)) if named else []
         if (more := less_noise(lambda t: clear(math.ceil(n * t), mu))) < math.inf:
-            rows = int(float(up(n * more, 2)))
-            ways += way(f"{rows:,} {whose} in place of {n:,}", rows, mu)
+            rows = int(float(up(table_of(math.ceil(n * more)), 2)))
+            ways += way(f"{rows:,} {whose} in place of {table_now(n)}", trains_of(rows), mu)
         if _BETTER_WITHOUT.issuperset(names):
             ways.append(f"a pipeline without {' and '.join(names)}")
         none = "" if named else f". No epsilon up to {MOST_NAMED:g} is enough"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from prepriv.guarantees.gaussian import gdp_mu
-from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise, table_now, table_of
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape
 
@@ -109,7 +109,7 @@ class Signal:
         the sketch gains by it, training loses."""
         plan, found = self.plan, list[str]()
         if rows := self.rows_enough:
-            found.append(f"{rows:,} {self._whose} in place of {plan.n:,}")
+            found.append(f"{table_of(rows):,} {self._whose} in place of {table_now(plan.n)}")
         if self.price is not None and (epsilon := self.epsilon_enough):
             found.append(f"ε = {epsilon:g} in place of {self.price[0]:g}")
         if columns := self.columns_enough:
