@@ -47,7 +47,7 @@ EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their
 _TARGET_CUT, _TARGET_SCALE = 0.35, 2.5
 _BETTER_WITHOUT = frozenset(["PCA"])
 """Steps without which a model is better where their noise is too large, as measured: 0.63 to 0.67 in place of 0.57 to 0.61. Without a scaler it is
-worse, 0.56 in place of 0.66: numbers weigh by their units then. Steps that were not measured are no cure."""
+worse, 0.56 in place of 0.66: numbers weigh by their units then. Steps that were not measured are left out."""
 _LOST_B = 25.0  # of a sketch in place of a PCA that is little but noise: its signal b (docs/sketch.md)
 _OPEN = (
     "which way pays depends on n, the number of records, so give n: steps of prepriv with private fits, which differ as said here, or the "
