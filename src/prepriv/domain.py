@@ -865,6 +865,6 @@ def as_space(domain: Domain | Space) -> Space:
     return domain if isinstance(domain, Space) else domain.space
 
 
-def counted(domain: Domain) -> str:
+def what_n_counts(domain: Domain) -> str:
     """What n of a domain counts: "records", or "units"."""
     return "records" if domain.unit is None else "units"

@@ -15,7 +15,7 @@ from prepriv import payment as pay
 from prepriv._callers import callers_level
 from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
-from prepriv.domain import Domain, counted
+from prepriv.domain import Domain, what_n_counts
 from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.less_noise import forecast_n, table_now
 from prepriv.learners.gradient_descent import GradientDescent
@@ -153,8 +153,8 @@ def recipe(
     s = signal(domain, n=seen, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
         warnings.warn(
-            f"weak signal: {table_now(seen, counted(domain))} at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
-            f"them; below {NOISE_ALONE:g} models are mostly noise. More {counted(domain)} or a larger epsilon help",
+            f"weak signal: {table_now(seen, what_n_counts(domain))} at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"them; below {NOISE_ALONE:g} models are mostly noise. More {what_n_counts(domain)} or a larger epsilon help",
             WeakSignal,
             stacklevel=callers_level(),
         )

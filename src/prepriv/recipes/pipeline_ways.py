@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from prepriv._arguments import choice, number
 from prepriv._callers import callers_level
-from prepriv.domain import Domain, counted
+from prepriv.domain import Domain, what_n_counts
 from prepriv.guarantees.less_noise import (
     MOST_NAMED,
     forecast_n,
@@ -267,7 +267,7 @@ class PipelineWays(StepRule):
         def way(said: str, rows: int, mu: float) -> list[str]:
             return [said + ("" if own(rows, mu) else " (by a sketch)")] if clear(rows, mu) else []
 
-        whose = counted(domain)
+        whose = what_n_counts(domain)
         large = f"the noise of {', '.join(names)} is larger than such steps tolerate, with so few {whose}"
         if clear(n, mu):  # "epsilon = 0.3 in place of 0.3" was named
             return f"{large}, and a sketch has enough signal"
