@@ -40,7 +40,7 @@ from sklearn.svm import LinearSVC
 import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.accounts.from_sklearn import Unpriced
-from prepriv.guarantees.less_noise import TrainingPart, table_now, table_of, training_on, trains_of
+from prepriv.guarantees.training_part import TrainingPart, table_now, table_of, training_on, trains_of
 from prepriv.ledger import Ledger
 from prepriv.private_pipeline import reading
 from prepriv.recipes.automatic import WeakSignal

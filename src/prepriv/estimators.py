@@ -22,7 +22,7 @@ from prepriv.domain import Domain, ascending
 from prepriv.engines.engine import Engine, Room
 from prepriv.engines.local import Threads, memory_bytes
 from prepriv.guarantees.drafts import with_drafts
-from prepriv.guarantees.less_noise import TrainingPart, training_on
+from prepriv.guarantees.training_part import TrainingPart, training_on
 from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places

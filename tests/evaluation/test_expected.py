@@ -208,6 +208,13 @@ def test_each_way_to_a_refused_recall_gives_it_under_the_condition_that_is_named
     assert named == {"alone", "epsilon", *(["ungrouped"] if by else [])}
 
 
+def test_of_units_it_speaks_of_units():
+    columns = {"x": prepriv.Numeric(0, 1)}
+    domain = prepriv.Domain(columns, classes=["no", "yes"], unit="who", rows_per_unit=3)
+    told = hardly_measured(plan_evaluation(domain, n=48, epsilon=1.0))
+    assert told.startswith("48 units are few") and "rows" not in told
+
+
 def test_nothing_is_said_where_only_rarer_classes_or_narrower_targets_are_refused():
     assert not hardly_measured(plan_evaluation(classes(2), n=10_000, epsilon=1.0))
     assert not hardly_measured(plan_evaluation(target(), n=10_000, epsilon=1.0))

@@ -8,6 +8,7 @@ more, because each denominator is taken as low as noise rarely makes it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,6 +45,12 @@ def hardly_measured(plan: EvaluationPlan) -> str:
     interval will be wide, which figures will be refused, and which are unless classes have so many rows, or the target such a deviation."""
     if why := drowned(plan):
         return why
+    told = _hardly(plan)
+    return told if plan.domain.unit is None else re.sub(r"\brows\b", "units", told)
+
+
+def _hardly(plan: EvaluationPlan) -> str:
+    """The same of a measurement that is not drowned, of rows."""
     now = _Expected(plan, 1.0)
     wide, refusals = now.half > WIDE_HALF, now.refusals()
     if not (wide or refusals):

@@ -26,8 +26,8 @@ from prepriv.evaluation.evaluation_plan import EvaluationPlan, plan_evaluation
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.algebra import beside
 from prepriv.guarantees.guarantee import Guarantee
-from prepriv.guarantees.less_noise import TrainingPart, training_on
 from prepriv.guarantees.printed import exact
+from prepriv.guarantees.training_part import TrainingPart, training_on
 from prepriv.mechanisms.coins import record_coins
 from prepriv.mechanisms.session import NoisySession, Session
 from prepriv.periods import Periods

@@ -29,7 +29,7 @@ from prepriv.guarantees import gdp_mu
 from prepriv.guarantees.drafts import check_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import claim_in_html, short
-from prepriv.guarantees.less_noise import forecast_n
+from prepriv.guarantees.training_part import forecast_n
 from prepriv.learners.learner import Learner, Setting
 from prepriv.payment import check_payment
 from prepriv.periods import Periods

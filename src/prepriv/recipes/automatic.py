@@ -17,7 +17,7 @@ from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain, what_n_counts
 from prepriv.guarantees import gdp_mu
-from prepriv.guarantees.less_noise import forecast_n, table_now
+from prepriv.guarantees.training_part import forecast_n, table_now
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.stochastic import PoissonSGD

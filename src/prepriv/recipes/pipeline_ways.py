@@ -15,16 +15,9 @@ from typing import Any, Literal
 from prepriv._arguments import choice, number
 from prepriv._callers import callers_level
 from prepriv.domain import Domain, what_n_counts
-from prepriv.guarantees.less_noise import (
-    MOST_NAMED,
-    forecast_n,
-    larger_epsilon,
-    less_noise,
-    table_now,
-    table_of,
-    trains_of,
-)
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
 from prepriv.guarantees.printed import up
+from prepriv.guarantees.training_part import forecast_n, table_now, table_of, trains_of
 from prepriv.payment import Sketch
 from prepriv.plans.plan import budget, settled
 from prepriv.plans.price import joint_factor

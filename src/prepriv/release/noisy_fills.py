@@ -14,6 +14,7 @@ import numpy as np
 
 from prepriv._arrays import Floats
 from prepriv.columns import Numeric
+from prepriv.guarantees.printed import up
 from prepriv.placed.chain import PlannedStep
 from prepriv.plans.plan import Plan
 from prepriv.preprocessing._histogram import noise_of_median_rank
@@ -126,17 +127,11 @@ def filled_in_words(fills: Sequence[NoisyFill]) -> str:
 def list_title(fills: Sequence[NoisyFill], count: int) -> str:
     """Above the weights, so many, of columns that are filled by a number with much noise: `fills`."""
     records = max(one.records for one in fills)
-    more = f", or about {_two_digits_up(records):,} records at this ε" if math.isfinite(records) else ""
+    more = f", or about {float(up(records, 2)):,.0f} records at this ε" if math.isfinite(records) else ""
     return (
         f"of numbers whose gaps are filled by a number with much noise ({count}). Read one as those above if you know that few of its cells are gaps. If many are, its weight can have "
         f"either sign, however far from 0 it is. A fill with little noise takes a value of your own that is near its common ones, filled in beforehand and without {fills[0].step}{more}:"
     )
-
-
-def _two_digits_up(number: float) -> int:
-    """The next larger number with two digits and zeros."""
-    unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
-    return math.ceil(number / unit) * unit
 
 
 def fills_on_page(fills: Sequence[NoisyFill]) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from prepriv.guarantees.gaussian import gdp_mu
-from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise, table_now, table_of
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
+from prepriv.guarantees.training_part import table_now, table_of
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape
 
