@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -249,3 +250,16 @@ def test_marks_of_a_page_that_are_left_out_are_no_layout(tmp_path, capsys):
     assert run(line) == 1
     said = capsys.readouterr().out
     assert "differs: line" in said and "t alone" not in said
+
+
+@pytest.mark.parametrize("kind", ["json", "html"])
+def test_a_number_with_more_digits_than_it_needs_is_no_layout(tmp_path, capsys, kind):
+    """Digits that change no value were "all that it states is the same", and they can hold anything."""
+    page, line = _page(tmp_path, kind)
+    kept = page.read_text()
+    longer, times = re.subn(r"(0\.\d{12,17})(?=\D)", r"\g<1>00013", kept, count=1)
+    assert times == 1 and data_of(longer) is not None
+    page.write_text(longer)
+    assert run(line) in (1, 8)
+    said = capsys.readouterr().out
+    assert "layout alone" not in said and "00013" in said

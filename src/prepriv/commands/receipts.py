@@ -52,7 +52,7 @@ _UNRECORDED = (
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
 ANOTHER_FILE = "(a number was changed, or the file was only laid out again: ask for it as it was)"
 """Why the bytes of a file can be others than those that were released."""
-OTHER_ENDS = "this file with other line endings alone (CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
+OTHER_ENDS = "this file with other line endings alone (CR or CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 EDITED = (
     "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"

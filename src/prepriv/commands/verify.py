@@ -36,6 +36,7 @@ _LARGEST = 100_000_000  # bytes of a report that is read
 _SHOWN = 100  # characters of a line that differs
 _PLACES = 5  # of a part of the data that differ, and are shown
 _LINES = 3  # that differ, and are shown
+_MOST_DIGITS = 20  # of a number, its exponent among them: 17 are enough for any
 _NUMBERS = 20  # of more of them
 _ALIGNED = 2000  # lines that are aligned where some were put in or left out: the time grows with the square
 _MEASURED = "measured_in_private"
@@ -213,7 +214,9 @@ def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool, ali
     laid = str(escape(laid)) if is_page else laid
     apart = held != laid
     if ends and alike and not (found or apart):
-        return ["its line endings alone (CRLF, and the report has LF): a mail or an editor changed them"]
+        return [
+            "its line endings alone (CR or CRLF, and the report has LF): a mail or an editor changed them"
+        ]
     saved_again = apart and _laid_out_again(held, laid, is_page)
     if saved_again and alike and not found:
         return ["its layout alone: all that it states is the same, and a program saved it again"]
@@ -221,7 +224,7 @@ def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool, ali
         found += [(line + at, a, b) for at, a, b in _other_places(held.split("\n"), laid.split("\n"))]
         found.sort(key=lambda one: one[0])
         apart = False
-    told = ["its line endings, too (CRLF, and the report has LF)"] if ends else []
+    told = ["its line endings, too (CR or CRLF, and the report has LF)"] if ends else []
     return [*told, *_listed(found), *(["its layout, too"] if apart else [])]
 
 
@@ -246,8 +249,14 @@ def _listed(found: list[tuple[int, str | None, str | None]]) -> list[str]:
 
 
 def _pairs(text: str) -> Any:
-    """What a JSON file states, in its order, and names that stand twice as often as they do."""
-    return json.loads(text, object_pairs_hook=tuple)
+    """What a JSON file states, in its order, and names that stand twice as often as they do. A number with more digits than its value needs is another one."""
+    return json.loads(
+        text, object_pairs_hook=tuple, parse_float=_as_long_as_needed, parse_int=_as_long_as_needed
+    )
+
+
+def _as_long_as_needed(number: str) -> float | str:
+    return number if sum(map(str.isdigit, number)) > _MOST_DIGITS else float(number)
 
 
 def _other_places(here: list[str], there: list[str]) -> list[tuple[int, str | None, str | None]]:

@@ -560,7 +560,7 @@ class Model:
             raise BadArtifact(f"{path} cannot be read: {error.strerror}") from None
         except OtherEnds:
             raise BadArtifact(
-                f"{path} has other line endings (CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
+                f"{path} has other line endings (CR or CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
             ) from None
         except NotImported as error:
             raise BadArtifact(f"{path} is not a model of this library alone: {error}") from None
