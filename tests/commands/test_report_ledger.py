@@ -772,6 +772,25 @@ def test_each_file_of_a_folder_that_was_not_compared_is_named(paid, tmp_path, ca
     assert one.count(".png") == 20 and "raw.csv" in one
 
 
+def test_a_link_out_of_a_folder_is_no_file_of_it(paid, tmp_path, capsys):
+    """It was judged like a file, and what it names can be replaced without a trace in the package."""
+    folder, _, _ = paid
+    given = tmp_path / "given"
+    (given / "a").mkdir(parents=True)
+    shutil.copytree(folder / "a", given / "kept")
+    for name in ("model.json", "report.html"):
+        if (folder / "a" / name).exists():
+            (given / "a" / name).symlink_to(folder / "a" / name)
+    (given / "again.json").symlink_to(given / "kept" / "model.json")
+    assert run(["ledger", "verify", str(folder / "L.db"), str(given)]) == 8
+    said = capsys.readouterr().out
+    assert f"{given / 'a' / 'model.json'}: NOT DECIDED, not compared: a link" in said
+    assert f"{given / 'kept' / 'model.json'}: ok" in said and f"{given / 'again.json'}: ok" in said
+    assert (
+        run(["ledger", "verify", str(folder / "L.db"), str(given / "a" / "model.json")]) == 0
+    )  # named itself
+
+
 def test_a_named_file_is_judged_as_in_a_folder(measured, tmp_path, capsys):
     """A table, a text or a picture among the files named was taken for a damaged ledger, and nothing was judged."""
     given = tmp_path / "given"

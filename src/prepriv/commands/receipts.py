@@ -52,6 +52,7 @@ _UNRECORDED = (
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
 ANOTHER_FILE = "(a number was changed, or the file was only laid out again: ask for it as it was)"
 """Why the bytes of a file can be others than those that were released."""
+_LINK = "a link to a file outside of the folder, which can be another one tomorrow: ask for the file itself"
 OTHER_ENDS = "this file with other line endings alone (CR or CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 EDITED = (
@@ -196,7 +197,11 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
             os.path.abspath(file): file for file in files
         }  # a file may be named twice, or beside its folder
         for where, file in named.items():
-            if where not in taken and os.path.realpath(file) not in own:
+            if where in taken or os.path.realpath(file) in own:
+                continue
+            if path.is_dir() and _leads_out(file, path):
+                found.not_compared[str(file)] = _LINK
+            else:
                 _collect(found, file)
         if (
             len(found) == before
@@ -212,6 +217,11 @@ def _followed(ledger: str) -> Path:
     """Where a ledger lies: SQLite keeps its log beside the file that a link names."""
     path = Path(ledger)
     return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _leads_out(file: Path, folder: Path) -> bool:
+    """Whether a link of a folder names a file that is not in it, and may be another one tomorrow."""
+    return file.is_file() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder))
 
 
 def files_of(folder: Path) -> list[Path]:
