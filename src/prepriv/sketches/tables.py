@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
 
 RARE = 2.0  # deviations of the noise of a code's count below which it is taken for noise (docs/sketch.md)
+_SURELY = 3.0  # the same of gaps and of other, which many columns have none of: of a dozen such columns one in four would show some
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,13 @@ def on_simplex(values: Floats, total: float) -> Floats:
     return found * (total / whole) if whole > 0 else np.full(len(values), total / len(values))
 
 
+def _within(there: NDArray[np.bool_], values: Floats, total: float) -> Floats:
+    """`on_simplex` of those that are there; the others stay 0."""
+    found = np.zeros(len(values))
+    found[there] = on_simplex(values[there], total)
+    return found
+
+
 def without_lost(table: Floats, sigma: float, categories: bool) -> Floats:
     """The same counts (S, K), where what does not stand out of the noise is not there: a rare category counts as other, the last but one,
     and rare gaps, the last, as none. Of codes that are met rarely noise alone says what goes with them."""
@@ -48,6 +57,7 @@ def without_lost(table: Floats, sigma: float, categories: bool) -> Floats:
     if len(lost):
         found[-2] += found[lost].sum(axis=0)
         found[lost] = 0.0
+    wanted *= _SURELY / RARE
     if categories and found[-2].sum() < wanted * math.sqrt(len(lost) + 1):
         found[-2] = 0.0
     if found[-1].sum() < wanted:
@@ -71,13 +81,14 @@ def shape_of(
     given, kept = [], []
     for counted, named in zip(noisy, categories, strict=True):
         table = without_lost(counted, sigma, named)
-        alone = on_simplex(table.sum(axis=1), n) / n
+        there = table.any(axis=1)  # what was left out gets no mass from what brings the rest to its sum
+        alone = _within(there, table.sum(axis=1), n) / n
         base = n * alone[:, None] * classes[None, :]
         size, free = float(((table - base) ** 2).sum()), len(table) * (len(classes) - 1)
         share = max(0.0, 1 - free * sigma**2 / size) if size > 0 else float(free == 0)
         shrunk = base + share * (table - base)
         inside = [
-            on_simplex(shrunk[:, y], n * p) / (n * p) if p > 0 else alone for y, p in enumerate(classes)
+            _within(there, shrunk[:, y], n * p) / (n * p) if p > 0 else alone for y, p in enumerate(classes)
         ]
         given.append(np.column_stack(inside))
         kept.append(share)
