@@ -77,6 +77,16 @@ def test_plan_compares_budgets(tmp_path, monkeypatch, capsys):
     (tmp_path / "T.yaml").write_text(target)
     assert run(["plan", "T.yaml", "--rows", "500", "--epsilons", "1"]) == 0
     assert "measured for classes alone" in capsys.readouterr().out
+    for asked, said in (
+        (["--epsilons", "0.5,100"], "s is"),
+        (["--epsilon", "0.5"], "s is"),
+        (["--epsilon", "100"], ""),
+    ):
+        assert run(["plan", "T.yaml", "--rows", "500", *asked]) == 0
+        out = capsys.readouterr().out
+        assert ("worse than one answer for all" in out) == bool(said) and "at ε = 100" not in out
+    assert run(["plan", "S.yaml", "--rows", "50", "--epsilon", "0.1"]) == 0
+    assert "worse than one answer" not in capsys.readouterr().out
 
 
 def test_the_records_that_a_recall_needs_give_an_interval_of_ten_points():

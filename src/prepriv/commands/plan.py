@@ -200,7 +200,13 @@ def plan(
                 if holdout is not None
             ]
         show_compared(lines)
-        said = (*scores, recall_in_words(plans), *weak_delta(plans[0]), after_draft(plans[0].domain))
+        said = (
+            *scores,
+            recall_in_words(plans),
+            target_in_words(plans),
+            *weak_delta(plans[0]),
+            after_draft(plans[0].domain),
+        )
         for sentence in filter(None, said):
             console.print(sentence, soft_wrap=not console.is_terminal)
         if as_json:
@@ -215,8 +221,8 @@ def plan(
         console.print(weighed, soft_wrap=True)
     for sentence in texts_in_words(frozen):
         console.print(sentence, soft_wrap=not console.is_terminal)
-    if expected is not None:
-        console.print(expected, soft_wrap=not console.is_terminal)
+    for line in filter(None, (expected, target_in_words([frozen]))):
+        console.print(line, soft_wrap=not console.is_terminal)
     table: list[Price] = []
     if frozen.private:
         steps = [p.step for p in frozen.steps]
@@ -289,6 +295,18 @@ def compared(plans: Sequence[Plan]) -> list[Compared]:
         noise = plan.learner_noise_multiplier / plans[0].learner_noise_multiplier
         out.append(Compared(plan.epsilon, right_guesses(whole), noise, at, worth))
     return out
+
+
+def target_in_words(plans: Sequence[Plan]) -> str:
+    """Where a model of a number can be worse than one answer for all, at these budgets; "" for classes, and where it is not so."""
+    weak = [plan for plan in plans if plan.domain.target is not None and plan.signal < _HELD]
+    if not weak:
+        return ""
+    now = ", ".join(f"{float(f'{plan.signal:.2g}'):g} at ε = {plan.epsilon:g}" for plan in weak)
+    return (
+        f"Below s = {_HELD} (records times the budget, n·µ/2 under replace-one) a model of a number can be worse than one answer for all, such as a private mean by `prepriv ask`. "
+        f"Here s is {now}; with a holdout it is less, by that share. A skewed target, such as a count, and many columns need more: docs/regression.md"
+    )
 
 
 def recall_in_words(plans: Sequence[Plan]) -> str:
@@ -426,6 +444,7 @@ def show_compared(lines: Sequence[Compared]) -> None:
 
 
 _MOST_BUDGETS = 20
+_HELD = 100  # s from which on R² of a number is not below -.01 (docs/regression.md)
 _SURELY = 2.0  # deviations
 _NOTHING_KNOWN = 0.5  # half of an interval that is the whole scale
 _HELD_OUT, _POINTS = 0.2, 0.1  # of the table, and how far from the recall the ends of its interval may be
