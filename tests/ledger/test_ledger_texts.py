@@ -1,6 +1,8 @@
 """What others wrote: texts of a foreign ledger act nowhere, and no setting shows a password."""
 
+import sqlite3
 import unicodedata
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 import prepriv
 from prepriv import _text, commands
+from prepriv.cli import run
 from prepriv.commands.ledger import app
 from prepriv.ledger import Ledger, LedgerCorrupt, LedgerError, Noted, book, hash_chain, verify_file
 from prepriv.ledger.currency import Quanta
@@ -153,3 +156,26 @@ def test_a_url_without_a_password_and_a_path_go_wherever_they_went():
     for place in ("postgresql://ana@host:5432/db?ledger=x&sslmode=verify-full", "a:b@c.db", None):
         made = clone(prepriv.PrivateClassifier(ledger=place))
         assert made.ledger is place and made.get_params()["ledger"] is place
+
+
+@pytest.mark.parametrize("day", ["2099-01-01", "2026-02-30", "0000-00-00"])
+def test_an_odd_day_of_a_charge_is_named_by_both_commands(day, tmp_path, capsys):
+    """`report --ledger` called a ledger sound whose last charge was of 2099, and both took a 30 February."""
+    rows, labels = [[k / 40] for k in range(40)], ["no", "yes"] * 20
+    domain = prepriv.Domain({"x": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=40)
+    path = tmp_path / "L.db"
+    Ledger.create(path, "people", epsilon=9.0, delta=1e-3)
+    clf = prepriv.PrivateClassifier(domain, epsilon=1.0, ledger=path).fit(rows, labels)
+    clf.model_.save(tmp_path / "m", ledger=path)
+    with closing(sqlite3.connect(path)) as db, db:
+        triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f'DROP TRIGGER "{name}"')
+        db.execute("UPDATE entries SET day = ?", (day,))
+        for _, text in triggers:
+            db.execute(text)
+    assert run(["ledger", "verify", str(path), str(tmp_path / "m")]) == 5
+    first = capsys.readouterr().out
+    assert run(["report", str(tmp_path / "m"), "--ledger", str(path)]) == 1
+    said = "dated in the future" if day > "2090" else "no calendar has its day"
+    assert said in first and said in capsys.readouterr().out

@@ -54,7 +54,7 @@ def _number(text: str) -> Decimal:
 
 
 def _receipt(text: str) -> Charge:
-    sequence, _, head = text.partition(":")
+    sequence, _, head = text.strip().partition(":")
     if not sequence.isdecimal() or not re.fullmatch("[0-9a-fA-F]{64}", head):
         raise ValueError("a receipt is SEQUENCE:HEAD, as an artifact carries it (the head has 64 digits)")
     return Charge(int(sequence), head.lower())

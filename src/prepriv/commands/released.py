@@ -55,6 +55,7 @@ from prepriv.commands.verify import (
 )
 from prepriv.evaluation.found_hashes import SAID
 from prepriv.ledger import Entry, Ledger, LedgerError
+from prepriv.ledger.verification import odd_days
 from prepriv.plans.decision import decision
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.proofs import proofs_of
@@ -382,6 +383,7 @@ def _check_charge(
             if why.code != NOT_DECIDED:
                 raise
             wrong, unchecked, failed = [], [], why
+        wrong = [*wrong, *(line for one in places for line in odd_days(books[one][1]))]
         small, _ = unclaimed_drafts(place, released, others)
         headers = [books[one][0] for one in places]
         told = [] if wrong or failed else told_of_charge(place, released, others)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 
@@ -99,8 +99,7 @@ def verify(store: Store, receipts: Iterable[Charge] = ()) -> list[str]:
     problems = list(found.problems)
     if found.header is not None:
         problems += _receipt_problems(found.header, found.entries, receipts)
-    if is_far(found.tail.day, utc_date()):
-        problems.append("the last charge is dated in the future: the clock was moved")
+    problems += odd_days(found.entries)
     return problems[:_SHOWN] + [f"and {len(problems) - _SHOWN} more"] * (len(problems) > _SHOWN)
 
 
@@ -154,6 +153,20 @@ def header_problems(db: Connection, header: Header) -> list[str]:
 def utc_date() -> str:
     """Today as YYYY-MM-DD in UTC. No finer time is kept: gaps between rows would tell how long runs took."""
     return datetime.now(timezone.utc).date().isoformat()
+
+
+def odd_days(entries: Sequence[Entry]) -> list[str]:
+    """What is wrong with the days of charges, which no hash covers: one in the future, or one that no calendar has. Sentences."""
+    told = []
+    if entries and is_far(entries[-1].day, utc_date()):
+        told.append("the last charge is dated in the future: the clock was moved")
+    for entry in entries:
+        try:
+            date.fromisoformat(entry.day)
+        except ValueError:
+            told.append(f"row {entry.sequence}: no calendar has its day")
+            break
+    return told
 
 
 def is_far(day: str, today: str) -> bool:
