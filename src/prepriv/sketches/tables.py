@@ -81,14 +81,19 @@ def shape_of(
     given, kept = [], []
     for counted, named in zip(noisy, categories, strict=True):
         table = without_lost(counted, sigma, named)
-        there = table.any(axis=1)  # what was left out gets no mass from what brings the rest to its sum
-        alone = _within(there, table.sum(axis=1), n) / n
+        there = np.asarray(table.any(axis=1))
+        # A declared one that was left out is met as often in each class; gaps and other that were, not at all.
+        declared = there.copy()
+        declared[: len(table) - 1 - named] = True
+        alone = _within(declared, table.sum(axis=1), n) / n
+        rest = np.where(there, 0.0, alone)
         base = n * alone[:, None] * classes[None, :]
         size, free = float(((table - base) ** 2).sum()), len(table) * (len(classes) - 1)
         share = max(0.0, 1 - free * sigma**2 / size) if size > 0 else float(free == 0)
         shrunk = base + share * (table - base)
         inside = [
-            _within(there, shrunk[:, y], n * p) / (n * p) if p > 0 else alone for y, p in enumerate(classes)
+            rest + _within(there, shrunk[:, y], n * p) / (n * p) * (1 - rest.sum()) if p > 0 else alone
+            for y, p in enumerate(classes)
         ]
         given.append(np.column_stack(inside))
         kept.append(share)
