@@ -400,6 +400,25 @@ def test_a_schema_that_was_edited_is_not_ok_to_a_ledger(folder, capsys):
     assert "drafted other bounds or classes" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_answers_descriptions_and_sketches_say_whether_the_whole_schema_is_as_drafted(folder, edited):
+    """Answers of a schema that nobody touched said that columns were edited since the draft: they read a part of it, its gaps as gaps."""
+    assert run(INIT) == 0
+    if edited:
+        schema = yaml.safe_load(Path("S.yaml").read_text())
+        schema["columns"]["a"]["high"] += 0.5
+        Path("S.yaml").write_text(yaml.safe_dump(schema))
+    where = load_schema("S.yaml", drafts=True).domain()
+    asked = prepriv.ask(TABLE, where, ["mean(b)", "mean(a)"], epsilon=1.0, n=N)
+    described = prepriv.describe(TABLE, where, epsilon=1.0, n=N)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sketched = prepriv.sketch(ROWS, where, LABELS, epsilon=1.0, n=N)
+    for promise in (asked.to_json()["promise"], described.promised, sketched.promised):
+        told = " ".join(promise)
+        assert ("edited since the draft" in told) == edited == ("as drafted" not in told)
+
+
 def test_a_draft_that_cannot_be_noted_is_not_lost_and_that_is_said(folder, monkeypatch):
     def fails(*_):
         raise NotNoted("its hash is not in the ledger")

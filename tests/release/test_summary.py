@@ -485,10 +485,7 @@ def test_delta_stands_in_words_beside_one_in_n():
 
 
 def test_what_was_edited_since_a_draft_is_named():
-    said = {
-        known: drafted_or_edited(SimpleNamespace(as_drafted=known, target=None))
-        for known in (True, False, None)
-    }
+    said = {known: drafted_or_edited(SimpleNamespace(target=None), known) for known in (True, False, None)}
     for known in (False, None):
         assert all(
             what in said[known].lower() for what in ("columns", "bounds", "categories", "classes", "draft")

@@ -114,6 +114,7 @@ class Answers(Mapping[str, Answer]):
                 "these answers",
                 n=look.n,
                 delta=look.delta,
+                as_drafted=self.plan.as_drafted,
             ),
             "plan_hash": look.hash,
             "releases": [

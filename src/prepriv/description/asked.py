@@ -156,13 +156,14 @@ def _number(text: str) -> float | int:
 class AskedPlan:
     """A list of questions, priced together: `look`. Made by `plan_questions`.
 
-    domain: the columns that are read, with n. pieces: the name of the part that pays for each.
+    domain: the columns that are read, with n. pieces: the name of the part that pays for each. as_drafted: `Domain.as_drafted` of the whole.
     """
 
     domain: Domain
     questions: tuple[Asked, ...]
     look: Look
     pieces: Mapping[Piece, str]
+    as_drafted: bool | None
 
     def piece(self, question: Asked) -> Piece | None:
         """What answers it; None where that is public."""
@@ -319,7 +320,7 @@ def plan_questions(
         unit=domain.unit,
         rows=domain.declared_rows,
     )
-    return AskedPlan(used.with_n(count), asked, look, names)
+    return AskedPlan(used.with_n(count), asked, look, names, domain.as_drafted)
 
 
 def _instead(name: str, asked: Sequence[Asked], known: Mapping[str, Column]) -> str:

@@ -82,7 +82,7 @@ _NEARLY_ALL = 1.9  # of the range of a correlation, -1 to 1: an interval so wide
 class DescribePlan:
     """What a description will release, priced: `look`; of which domain, with n; which quantiles, how many bins.
 
-    groups: the questions that are asked, where each group is described by itself.
+    as_drafted: `Domain.as_drafted` of the domain that was given. groups: the questions that are asked, where each group is described by itself.
     """
 
     domain: Domain
@@ -90,6 +90,7 @@ class DescribePlan:
     quantiles: tuple[float, ...]
     bins: int
     correlations: bool
+    as_drafted: bool | None
     groups: AskedPlan | None = None
 
     @property
@@ -167,7 +168,15 @@ class Description:
     def promised(self) -> list[str]:
         """What its claim promises, what adds to it, and where columns and bounds come from: sentences."""
         look, domain = self.plan.look, self.plan.domain
-        return promised(look.guarantee, domain, self.receipt, "this description", n=look.n, delta=look.delta)
+        return promised(
+            look.guarantee,
+            domain,
+            self.receipt,
+            "this description",
+            n=look.n,
+            delta=look.delta,
+            as_drafted=self.plan.as_drafted,
+        )
 
     @property
     def gaps_filled(self) -> list[str]:
@@ -204,6 +213,7 @@ def plan_description(
     check_domain(domain)
     if domain.is_ball:
         raise ValueError("domain: a ball has no columns to describe; declare them")
+    as_drafted = domain.as_drafted
     if domain.target is not None and domain.label is not None:  # one more numeric column
         domain = replace(domain, columns={**domain.columns, domain.label: domain.target.plain}, label=None)
     if any(isinstance(column, Text) for column in domain.columns.values()):
@@ -218,7 +228,7 @@ def plan_description(
         if correlations:
             raise ValueError("correlations are those of all rows: ask for them without by")
         told = plan_groups(domain, by, n=n, epsilon=epsilon, delta=delta, levels=levels, bins=bins)
-        return DescribePlan(domain.with_n(integer("n", n)), told.look, levels, bins, False, told)
+        return DescribePlan(domain.with_n(integer("n", n)), told.look, levels, bins, False, as_drafted, told)
     weights: dict[str, float] = {}
     numeric = 0
     for i, column in enumerate(domain.columns.values()):
@@ -250,7 +260,7 @@ def plan_description(
         unit=domain.unit,
         rows=domain.declared_rows,
     )
-    return DescribePlan(domain, look, levels, bins, correlations)
+    return DescribePlan(domain, look, levels, bins, correlations, as_drafted)
 
 
 def too_few(plan: DescribePlan) -> str:

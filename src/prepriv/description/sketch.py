@@ -43,10 +43,11 @@ from prepriv.tables.stream import as_stream
 
 @dataclass(frozen=True)
 class PricedSketch:
-    """A sketch that is priced: `plan` says what is released, `look` what it costs, `signal` what to expect."""
+    """A sketch that is priced: `plan` says what is released, `look` what it costs, `signal` what to expect, `as_drafted` whether its domain is as it was drafted."""
 
     plan: SketchPlan
     look: Look
+    as_drafted: bool | None
 
     @property
     def signal(self) -> Signal:
@@ -198,7 +199,15 @@ class SketchedTable:
     def promised(self) -> list[str]:
         """What its claim promises, what adds to it, and where columns and bounds come from: sentences."""
         look, domain = self.priced.look, self.sketch.plan.domain
-        return promised(look.guarantee, domain, self.receipt, "this sketch", n=look.n, delta=look.delta)
+        return promised(
+            look.guarantee,
+            domain,
+            self.receipt,
+            "this sketch",
+            n=look.n,
+            delta=look.delta,
+            as_drafted=self.priced.as_drafted,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the claim, what the sketch is, and the noisy numbers.
@@ -257,7 +266,7 @@ def plan_sketch(
     n = domain.n if n is None else n
     if n is None:
         raise ValueError("n, the number of records, must be declared")
-    domain = replace(with_gaps(domain), n=integer("n", n))
+    as_drafted, domain = domain.as_drafted, replace(with_gaps(domain), n=integer("n", n))
     needs: Needs = "pairs" if truth("pairs", pairs) else "labels" if label else "columns"
     start = SketchPlan(domain, max(gdp_mu(min(epsilon, 1e6), delta), 1e-9), needs)
     look = price(
@@ -271,7 +280,7 @@ def plan_sketch(
         unit=domain.unit,
         rows=domain.declared_rows,
     )
-    return PricedSketch(start.with_mu(look.mu * DOWN), look)
+    return PricedSketch(start.with_mu(look.mu * DOWN), look, as_drafted)
 
 
 def with_gaps(domain: Domain) -> Domain:

@@ -11,7 +11,7 @@ from prepriv.evaluation.expected import takes
 from prepriv.evaluation.figures import Measured
 from prepriv.guarantees.less_noise import MOST_NAMED
 from prepriv.guarantees.printed import up
-from prepriv.release.takes import Takes, Way
+from prepriv.release.takes import LessNoise, Takes
 
 _TIMES = (2, 4, 8, 16, 32, 64, 128)  # as much ε, or as many records
 _CUTS_FEW = 2.0  # errors of the mean within an error bound
@@ -29,7 +29,8 @@ def for_recall(rows: Measured) -> Takes | None:
     noise = rows.noise * math.sqrt(len(named))
     least, most = float(of_class.min()) - noise, float(of_class.max()) + _SURELY * noise
     ways = [
-        Way(kind, setting, takes(plan, "recall")) for kind, setting, plan in _changed(rows.plan, "confusion")
+        LessNoise(kind, setting, takes(plan, "recall"))
+        for kind, setting, plan in _changed(rows.plan, "confusion")
     ]
     ways += [way for way in _with_more(rows.plan, "recall", least) if way.kind == "epsilon"]
     return Takes(takes(rows.plan, "recall"), tuple(ways), most, counted=_counted(rows.plan))
@@ -47,10 +48,10 @@ def for_r2(rows: Measured) -> Takes | None:
     bound, squared = plan.error_bound or 0.0, rows._pair("mean squared error", "squared_error")
     least = math.sqrt(max(0.0, (squared.value or 0.0) - (squared.noise or 0.0))) * bound
     most = math.inf if squared.high is None else 2 * math.sqrt(squared.high) * bound
-    ways = [Way(kind, setting, takes(one, "R2")) for kind, setting, one in _changed(plan, "r2")]
+    ways = [LessNoise(kind, setting, takes(one, "R2")) for kind, setting, one in _changed(plan, "r2")]
     halved = max(bound / 2, float(up(_CUTS_FEW * least, 2)))
     if halved < bound:
-        ways.append(Way("error_bound", halved, takes(replace(plan, error_bound=halved), "R2")))
+        ways.append(LessNoise("error_bound", halved, takes(replace(plan, error_bound=halved), "R2")))
     ways += _with_more(plan, "R2", least)
     return Takes(
         takes(plan, "R2"), tuple(ways), most, bound / plan.error_share > _WIDE * most / 2, _counted(plan)
@@ -71,7 +72,7 @@ def _changed(plan: EvaluationPlan, measure: str) -> Iterator[tuple[str, float, E
         yield "ungrouped", 1.0, replace(plan, by=None, own=())
 
 
-def _with_more(plan: EvaluationPlan, figure: str, has: float) -> Iterator[Way]:
+def _with_more(plan: EvaluationPlan, figure: str, has: float) -> Iterator[LessNoise]:
     """The least of some larger ε, and of some larger numbers of records, that are enough for data that have so much, or the first."""
     budgets = [min(k * plan.epsilon, MOST_NAMED) for k in _TIMES if k * plan.epsilon <= 2 * MOST_NAMED]
     plans = {
@@ -79,6 +80,6 @@ def _with_more(plan: EvaluationPlan, figure: str, has: float) -> Iterator[Way]:
         "rows": [(float(k * plan.n), replace(plan, domain=plan.domain.with_n(k * plan.n))) for k in _TIMES],
     }
     for kind, larger in plans.items():
-        ways = [Way(kind, setting, takes(one, figure)) for setting, one in larger]
+        ways = [LessNoise(kind, setting, takes(one, figure)) for setting, one in larger]
         enough = [way for way in ways if way.takes <= has]
         yield from (enough or [way for way in ways if way.takes < math.inf])[:1]

@@ -40,7 +40,7 @@ from prepriv.release.noise_of_weights import (
     part_learned,
     score_of_average_rows,
 )
-from prepriv.release.noisy_fills import NoisyFill, filled_in_words, list_title, noisy_fills
+from prepriv.release.noisy_fills import NoisyFill, fills_in_words, list_title, noisy_fills
 from prepriv.release.sketched_means import most_within_a_cell, range_between_cells, sketched_means
 from prepriv.space import Space
 
@@ -339,7 +339,7 @@ class Coefficients:
         return (
             [_NO_EFFECT.format(_listed(self.scaled))] * bool(self.scaled)
             + [f"{_SHARED.format(_SHARES[by_law])} {UNLABELLED if by_law else ''}".strip()] * self.shared
-            + [filled_in_words(self.fills)] * bool(self.fills)
+            + [fills_in_words(self.fills)] * bool(self.fills)
             + [IN_PART] * bool(self.in_part is not None and self.in_part.any())
             + [TELL_THE_SAME.format(", up to `.at_most` (`prepriv report MODEL --weights --json`)")] * by_law
             + [EACH_HAS_A_LABEL] * (by_law or two_lists)

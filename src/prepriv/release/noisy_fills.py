@@ -109,7 +109,7 @@ def _off(n: int, deviation: Floats, planned: PlannedStep, released: ReleasedMap)
     return np.asarray(off / units / np.where(deviation > 0, deviation, _OF_BOUNDS))
 
 
-def filled_in_words(fills: Sequence[NoisyFill]) -> str:
+def fills_in_words(fills: Sequence[NoisyFill]) -> str:
     """What a print of weights says about them; "" where there are none."""
     if not fills:
         return ""
@@ -138,4 +138,4 @@ def fills_on_page(fills: Sequence[NoisyFill]) -> str:
     """What the page says below its weights, from a space on; "" where there is nothing to say."""
     much = sum(not one.small for one in fills)
     hidden = f" Numbers whose fill has much noise are not shown ({much})." if much else ""
-    return f" {filled_in_words(fills)}{hidden}" if fills else ""
+    return f" {fills_in_words(fills)}{hidden}" if fills else ""

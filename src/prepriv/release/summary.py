@@ -236,12 +236,20 @@ def seen_with(report: Report) -> str:
 
 
 def promised(
-    part: Guarantee, domain: Domain, receipt: Mapping[str, Any] | None, what: str, *, n: int, delta: float
+    part: Guarantee,
+    domain: Domain,
+    receipt: Mapping[str, Any] | None,
+    what: str,
+    *,
+    n: int,
+    delta: float,
+    as_drafted: bool | None,
 ) -> list[str]:
     """What the page and the data of a description, of answers or of a sketch say about their claim, in sentences: the promise, what it is worth for
     someone with several rows, what else adds to it, and where columns and bounds come from.
 
-    part: what the run itself claims, without the drafts of its domain. what: what was released, as "this sketch". n: the declared number of records.
+    part: what the run itself claims, without the drafts of its domain. what: what was released, as "this sketch". n: the declared number of records. as_drafted: whether
+    the schema, of which `domain` may be a part that is read otherwise, is as it was drafted (`Domain.as_drafted`).
     """
     from prepriv.guarantees.several_rows import rows_of_one  # which a look does without
 
@@ -249,7 +257,7 @@ def promised(
     seen = f"{what} and the draft of its schema" if domain.drafts else what
     rows = _of_several_rows(rows_of_one(_added_up(part, domain), delta), claim, delta)
     more = cap_in_words(receipt, domain.unit, what) or "Other releases about the same people add to it."
-    return [promise(claim, seen), *filter(None, [rows]), more, *_origin(domain)]
+    return [promise(claim, seen), *filter(None, [rows]), more, *_origin(domain, as_drafted)]
 
 
 def whose_rows(unit: str | None) -> str:
@@ -293,24 +301,24 @@ def charged_earlier(report: Report) -> str:
     return f"About epsilon {before:.4g} of that was charged before this run, to other uses of the data set. The claim of this page leaves them out."
 
 
-def drafted_or_edited(domain: Domain) -> str:
+def drafted_or_edited(domain: Domain, as_drafted: bool | None) -> str:
     """Whether a drafted domain is the one that was drafted, as far as its schema says it."""
     what = (
         "Columns, bounds, categories or classes" if domain.target is None else "Columns, bounds or categories"
     )
-    if domain.as_drafted is None:
+    if as_drafted is None:
         return f"{what} may have been edited since: the draft holds no hash of them."
-    if domain.as_drafted:
+    if as_drafted:
         return "They are as drafted, by the hash that the schema holds."
     return f"{what} were edited since the draft, by the hash that the schema holds."
 
 
 def origin_of(domain: Domain) -> str:
     """Where bounds, categories and classes come from, as far as this is known."""
-    return " ".join(_origin(domain))
+    return " ".join(_origin(domain, domain.as_drafted))
 
 
-def _origin(domain: Domain) -> Iterator[str]:
+def _origin(domain: Domain, as_drafted: bool | None) -> Iterator[str]:
     named = None if domain.declared_by is None else printable(domain.declared_by)
     if domain.drafts:
         declared = all(drafted.declared_label for drafted in domain.drafts)
@@ -318,10 +326,10 @@ def _origin(domain: Domain) -> Iterator[str]:
         what = "Columns and bounds" if declared or not classes else "Columns, bounds and classes"
         yield (
             f"{what} were drafted privately from the table itself, which the claim covers."
-            if domain.as_drafted
+            if as_drafted
             else "The schema began as a private draft of the table itself, which the claim covers."
         )
-        yield f"{drafted_or_edited(domain)} {named or 'Whoever ran it'} answers for that."
+        yield f"{drafted_or_edited(domain, as_drafted)} {named or 'Whoever ran it'} answers for that."
         if declared:
             yield f"The {'classes of the label' if classes else 'bounds of the target'} were declared, and the draft spent nothing on them."
     else:
@@ -388,6 +396,6 @@ def _of_what(report: Report) -> Iterator[str]:
         yield f"At most {most:,} row{'s' if most > 1 else ''} of each {'are' if most > 1 else 'is'} read."
     if not of:
         yield "The data set has no name here, since no ledger was charged."
-    yield from _origin(domain)
+    yield from _origin(domain, domain.as_drafted)
     if domain.declared_by is None:
         yield "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`."

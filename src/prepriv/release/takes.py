@@ -12,7 +12,7 @@ _LESS = 0.9  # of what it takes as measured: a way that takes more than that par
 
 
 @dataclass(frozen=True)
-class Way:
+class LessNoise:
     """One change of a measurement, and what the figure takes then. The kinds: "alone", "ungrouped", "error_bound", "epsilon", "rows"."""
 
     kind: str
@@ -29,13 +29,13 @@ class Takes:
     """
 
     now: float
-    ways: tuple[Way, ...]
+    ways: tuple[LessNoise, ...]
     most: float = math.inf
     wide: bool = False
     counted: str = "records"
 
     @property
-    def worth_naming(self) -> tuple[Way, ...]:
+    def worth_naming(self) -> tuple[LessNoise, ...]:
         """The ways that take less, and no more than the data can have."""
         return tuple(way for way in self.ways if way.takes < _LESS * self.now and way.takes <= self.most)
 
@@ -44,7 +44,7 @@ class Takes:
         told = sorted(self.worth_naming, key=lambda way: way.takes)
         return _listed([f"{amount(way.takes)} {self._in_words(way, alone, set_aside)}" for way in told])
 
-    def _in_words(self, way: Way, alone: str, set_aside: bool) -> str:
+    def _in_words(self, way: LessNoise, alone: str, set_aside: bool) -> str:
         """What is done otherwise, to stand after what it takes then."""
         python = "evaluate_" * set_aside
         if way.kind == "alone":
