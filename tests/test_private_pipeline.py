@@ -40,8 +40,22 @@ from sklearn.svm import LinearSVC
 import prepriv
 from prepriv import Categorical, Domain, Numeric
 from prepriv.accounts.from_sklearn import Unpriced
-from prepriv.guarantees.training_part import TrainingPart, table_now, table_of, training_on, trains_of
+from prepriv.evaluation.candidates import candidates_of
+from prepriv.evaluation.choose import plan_choice
+from prepriv.guarantees.training_part import (
+    LEAVES_MORE,
+    TrainingPart,
+    candidate_has,
+    leaves_as_much,
+    price_now,
+    price_of,
+    table_now,
+    table_of,
+    training_on,
+    trains_of,
+)
 from prepriv.ledger import Ledger
+from prepriv.mechanisms.session import NoisySession
 from prepriv.private_pipeline import reading
 from prepriv.recipes.automatic import WeakSignal
 from prepriv.recipes.sklearn_estimators import CLASSIFIERS, REGRESSORS
@@ -319,6 +333,84 @@ def test_a_plan_with_a_holdout_is_that_of_the_part_and_units_are_warned_of_once(
     for wrong in (0.0, 1.0, "x"):
         with pytest.raises((ValueError, TypeError), match="holdout"):
             numbers.set_params(holdout=wrong).plan()
+
+
+CHOICES = {
+    "steps": [
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        make_pipeline(StandardScaler(), LinearSVC()),
+    ],
+    "sketch": [
+        make_pipeline(SelectKBest(f_classif, k=2), LogisticRegression()),
+        make_pipeline(SelectKBest(f_classif, k=3), LogisticRegression()),
+    ],
+}
+
+
+def _choice_says(pipelines, n, epsilon, method):
+    """What a choice among them warns of, of the last one."""
+    made = [prepriv.private(one, HELD) for one in pipelines]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        plan, _ = plan_choice(
+            candidates_of(made, epsilon=epsilon, delta=1e-5, ledger=None),
+            made[0].domain,
+            n,
+            (epsilon, 1e-5),
+            holdout=0.3,
+            method=method,
+            session=NoisySession(),
+        )
+    assert method in (None, plan.chosen.method)
+    return [str(w.message) for w in said if f"candidate {len(made)}: " in str(w.message)]
+
+
+@pytest.mark.parametrize("method", [None, "own rows", "random trials"])
+@pytest.mark.parametrize(("of", "epsilon", "n"), [("steps", 2.0, 700), ("sketch", 4.0, 1200)])
+def test_a_choice_names_what_is_enough_of_the_whole_budget_and_the_whole_table(of, epsilon, n, method):
+    """ "8,823 rows in place of 4,775; ε = 2.2 in place of 1.08857", of one candidate's part: with choose(epsilon=2.2) the same warning came again."""
+    if (method, of) == ("own rows", "sketch"):
+        n *= 2
+    [said] = _choice_says(CHOICES[of], n, epsilon, method)
+    train = round(0.7 * n / (2 if method == "own rows" else 1))
+    assert f" in place of {n:,}, of which about {train:,} train" in said
+    assert _choice_says(CHOICES[of], n, epsilon, method) == [said]  # whatever coins chose
+    rows = int(re.search(r"([\d,]+) (?:rows|records) in place", said)[1].replace(",", ""))
+    larger = float(re.search(rf"(?:epsilon|ε) = ([\d.]+) in place of {epsilon:g}(?![\d.]*\d)", said)[1])
+    for much in ((rows, epsilon), (n, larger)):
+        assert _choice_says(CHOICES[of], *much, method) == []
+    assert _choice_says(CHOICES[of], n, 0.8 * larger, method) != []  # no more than that is named
+
+
+def test_a_candidate_that_is_refused_names_no_number_of_its_part():
+    with pytest.raises(ValueError, match=f"candidate 1: .* 40 is enough, .*{LEAVES_MORE}") as refused:
+        _choice_says(CHOICES["sketch"], 200, 0.5, "same rows")
+    assert "in place of" not in str(refused.value)
+
+
+def test_a_choice_names_no_epsilon_where_another_one_would_divide_otherwise():
+    with training_on(
+        TrainingPart(
+            1000, 0.2, whole=2.0, leaves=lambda epsilon, n: 1.0 if (epsilon, n) == (2.0, 1000) else 0.0
+        )
+    ):
+        assert price_of(1.2) == math.inf and not leaves_as_much(1500) and price_now(1.0) == 2.0
+    with training_on(TrainingPart(1000, 0.2, whole=2.0, leaves=lambda epsilon, n: 0.5 * epsilon**0.9)):
+        assert 0.5 * price_of(1.2) ** 0.9 >= 1.2 > 0.5 * (price_of(1.2) - 0.1) ** 0.9 and leaves_as_much(1500)
+        assert price_of(6.0) == math.inf  # none above 10
+    assert price_of(1.2) == candidate_has(1.2) == price_now(1.2) == 1.2 and leaves_as_much(1)
+
+
+def test_a_weak_signal_of_a_choice_is_said_of_the_whole():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        prepriv.choose(
+            ["auto", "additive"], np.zeros((40, 6)), np.arange(40) % 2, HELD, epsilon=0.2, holdout=0.3
+        )
+    told = [str(w.message) for w in said if w.category is WeakSignal]
+    assert len(told) == 2
+    for one in told:
+        assert "40 records, of which about 28 train at epsilon 0.2 for all candidates are" in one
 
 
 @pytest.mark.parametrize("held", [0.01, 0.3, 0.5, 0.9, 0.999])

@@ -11,8 +11,9 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import epsilon_at
 from prepriv.guarantees.random_trials import random_trials
+from prepriv.guarantees.training_part import TrainingPart, training_on
 from prepriv.mechanisms._counts import COUNT_BITS
 from prepriv.mechanisms.coins import record_coins, trial_numbers
 from prepriv.mechanisms.exponential import Scores
@@ -296,26 +298,30 @@ def plan_choice(
         raise ValueError("epsilon must be finite: without privacy choose by exact scores")
     holdout = number("holdout", holdout, above=0.0, below=1.0)
     asked = METHODS if method is None else (one_of("method", method, METHODS),)
-    expected, signals, why = {}, {}, ValueError("no method can be carried out")
-    for way in asked:
-        sizes = _sizes(way, n, holdout, len(candidates))
-        try:
-            expected[way], signals[way] = _priced(way, candidates, domain, n, sizes, epsilon, delta)
-        except ValueError as error:
-            why = error
-    if not signals:
-        raise why
-    best = max(signals, key=signals.__getitem__)
-    parts, sizes = None, _sizes(best, n, holdout, len(candidates))
-    chosen = expected[best]
+
+    def expects(epsilon: float, n: int) -> tuple[Chosen, dict[str, float]]:
+        return _expected(asked, candidates, domain, n, (epsilon, delta), holdout)
+
+    @cache
+    def leaves(epsilon: float, n: int) -> float:
+        with suppress(ValueError):
+            other, _ = expects(epsilon, n)
+            return other.plans[0].epsilon if other.method == best else 0.0
+        return 0.0
+
+    expected, signals = expects(epsilon, n)
+    chosen, best, parts = expected, expected.method, None
+    part = _part(best, n, holdout, len(candidates), epsilon)
     if n_is_public(domain.adjacency):
         parts = _parts(best, n, holdout, len(candidates), session)
         counts = np.bincount(parts, minlength=_count(best, len(candidates)) + 1)
         if counts.min() == 0:
             raise ValueError(f"{n:,} records are too few: a part of them is empty")
         sizes = [int(c) for c in counts[1:]]
-        chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
-    _look_at(candidates, domain, chosen.plans[0])
+        with training_on(part):
+            chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
+    with training_on(replace(part, leaves=leaves)):
+        _look_at(candidates, domain, expected.plans[0])
     return ChoicePlan(chosen, n, epsilon, delta, holdout, signals), parts
 
 
@@ -324,13 +330,35 @@ def _count(way: str, candidates: int) -> int:
     return candidates if way == "own rows" else 1
 
 
-def _sizes(way: str, n: int, holdout: float, candidates: int) -> list[int]:
-    """How many records each training part is expected to have."""
+def _part(way: str, n: int, holdout: float, candidates: int, epsilon: float) -> TrainingPart:
+    """What is expected to train a candidate. Forecasts about it name no number."""
     parts = _count(way, candidates)
-    size = round((1 - holdout) * n / parts)
-    if size < 1 or round(holdout * n) < 1:
+    if round((1 - holdout) * n / parts) < 1 or round(holdout * n) < 1:
         raise ValueError(f"{n:,} records are too few: a part of them is empty")
-    return [size] * parts
+    return TrainingPart(n, 1 - (1 - holdout) / parts, whole=epsilon)
+
+
+def _expected(
+    asked: Sequence[str],
+    candidates: Sequence[Candidate],
+    domain: Domain,
+    n: int,
+    spend: tuple[float, float],
+    holdout: float,
+) -> tuple[Chosen, dict[str, float]]:
+    """(the method with the most signal, for as many records as are expected; the signal of each that can be carried out)."""
+    found, signals, why = {}, {}, ValueError("no method can be carried out")
+    for way in asked:
+        part = _part(way, n, holdout, len(candidates), spend[0])
+        sizes = [part.trains] * _count(way, len(candidates))
+        try:
+            with training_on(part):
+                found[way], signals[way] = _priced(way, candidates, domain, n, sizes, *spend)
+        except ValueError as error:
+            why = error
+    if not signals:
+        raise why
+    return found[max(signals, key=signals.__getitem__)], signals
 
 
 def _parts(way: str, n: int, holdout: float, candidates: int, session: Session) -> NDArray[np.int64]:
@@ -389,7 +417,8 @@ def _planned(
 
 
 def _look_at(candidates: Sequence[Candidate], domain: Domain, like: Plan) -> None:
-    """Warn once of what a plan warns of, with the candidate's place. ValueError for two with the same plan. like: one of the plans."""
+    """Warn once of what a plan warns of, with the candidate's place. ValueError for two with the same plan. like: one of the plans that are expected, so
+    coins change neither."""
     if len({repr((c.class_weight, c.threshold)) for c in candidates}) > 1:
         warnings.warn(
             "candidates differ in class_weight or threshold, and accuracy decides, which weights for a rare class lower: the one without them "

@@ -17,7 +17,7 @@ from prepriv.adjacency import rows_changed
 from prepriv.columns import Numeric, Text
 from prepriv.domain import Domain, what_n_counts
 from prepriv.guarantees import gdp_mu
-from prepriv.guarantees.training_part import forecast_n, table_now
+from prepriv.guarantees.training_part import divided, forecast_n, price_now, table_now
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Learner
 from prepriv.learners.stochastic import PoissonSGD
@@ -152,8 +152,9 @@ def recipe(
     seen = forecast_n(n)
     s = signal(domain, n=seen, epsilon=epsilon, delta=delta)
     if s < NOISE_ALONE:
+        for_all = " for all candidates" if divided() else ""
         warnings.warn(
-            f"weak signal: {table_now(seen, what_n_counts(domain))} at epsilon {epsilon:g} are {s:.2g} times as strong as the noise of one sum over "
+            f"weak signal: {table_now(seen, what_n_counts(domain))} at epsilon {price_now(epsilon):g}{for_all} are {s:.2g} times as strong as the noise of one sum over "
             f"them; below {NOISE_ALONE:g} models are mostly noise. More {what_n_counts(domain)} or a larger epsilon help",
             WeakSignal,
             stacklevel=callers_level(),

@@ -17,7 +17,19 @@ from prepriv._callers import callers_level
 from prepriv.domain import Domain, what_n_counts
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
 from prepriv.guarantees.printed import up
-from prepriv.guarantees.training_part import forecast_n, table_now, table_of, trains_of
+from prepriv.guarantees.training_part import (
+    LEAVES_MORE,
+    candidate_has,
+    divided,
+    forecast_n,
+    leaves_as_much,
+    names_none,
+    price_now,
+    price_of,
+    table_now,
+    table_of,
+    trains_of,
+)
 from prepriv.payment import Sketch
 from prepriv.plans.plan import budget, settled
 from prepriv.plans.price import joint_factor
@@ -264,15 +276,22 @@ class PipelineWays(StepRule):
         large = f"the noise of {', '.join(names)} is larger than such steps tolerate, with so few {whose}"
         if clear(n, mu):  # "epsilon = 0.3 in place of 0.3" was named
             return f"{large}, and a sketch has enough signal"
-        larger = larger_epsilon(less_noise(lambda t: clear(n, mu * t)), epsilon, delta)
-        named = larger <= MOST_NAMED
-        ways = way(f"epsilon = {larger:g} in place of {epsilon:g}", n, budget(larger, delta)) if named else []
+        if names_none():
+            return f"{large}. {LEAVES_MORE}"
+        needed = larger_epsilon(less_noise(lambda t: clear(n, mu * t)), epsilon, delta)
+        ways, larger = list[str](), price_of(needed)
+        if larger <= MOST_NAMED:
+            said = f"epsilon = {larger:g} in place of {price_now(epsilon):g}"
+            ways = way(said, n, budget(candidate_has(larger), delta))
         if (more := less_noise(lambda t: clear(math.ceil(n * t), mu))) < math.inf:
             rows = int(float(up(table_of(math.ceil(n * more)), 2)))
-            ways += way(f"{rows:,} {whose} in place of {table_now(n)}", trains_of(rows), mu)
+            if leaves_as_much(rows):
+                ways += way(f"{rows:,} {whose} in place of {table_now(n)}", trains_of(rows), mu)
         if _BETTER_WITHOUT.issuperset(names):
             ways.append(f"a pipeline without {' and '.join(names)}")
-        none = "" if named else f". No epsilon up to {MOST_NAMED:g} is enough"
+        none = "" if needed <= MOST_NAMED else f". No epsilon up to {MOST_NAMED:g} is enough"
+        if not ways and divided():
+            return f"{large}. {LEAVES_MORE}{none}"
         if len(ways) < 2:
             return f"{large}{''.join(f'. This would be enough: {one}' for one in ways)}{none}"
         return f"{large}. Any one of these would be enough: {'; '.join(ways)}{none}"

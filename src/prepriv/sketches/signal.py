@@ -16,7 +16,17 @@ import numpy as np
 
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
-from prepriv.guarantees.training_part import table_now, table_of
+from prepriv.guarantees.training_part import (
+    LEAVES_MORE,
+    candidate_has,
+    divided,
+    leaves_as_much,
+    names_none,
+    price_now,
+    price_of,
+    table_now,
+    table_of,
+)
 from prepriv.sketches.sketch_plan import SketchPlan
 from prepriv.sketches.tables import SketchShape
 
@@ -109,10 +119,12 @@ class Signal:
         """What would be enough, one by one: rows, an epsilon, columns. Each is named only if it is, as it is rounded. A larger share is not: what
         the sketch gains by it, training loses."""
         plan, found = self.plan, list[str]()
-        if rows := self.rows_enough:
+        if names_none():
+            return ()
+        if (rows := self.rows_enough) and leaves_as_much(table_of(rows)):
             found.append(f"{table_of(rows):,} {self._whose} in place of {table_now(plan.n)}")
         if self.price is not None and (epsilon := self.epsilon_enough):
-            found.append(f"ε = {epsilon:g} in place of {self.price[0]:g}")
+            found.append(f"ε = {epsilon:g} in place of {price_now(self.price[0]):g}")
         if columns := self.columns_enough:
             found.append(f"{columns} columns{self._beside} in place of {len(plan.domain.columns)}")
         return tuple(found)
@@ -127,7 +139,9 @@ class Signal:
     @property
     def _any_one(self) -> str:
         ways = self.ways_enough
-        return f" Any one of these would be enough: {'; '.join(ways)}." if ways else ""
+        if not ways:
+            return f" {LEAVES_MORE}." if divided() else ""
+        return f" Any one of these would be enough: {'; '.join(ways)}."
 
     def _would(self, **changed: Any) -> bool:
         """Whether a sketch with another domain or price would be enough; one that is refused is not."""
@@ -192,9 +206,9 @@ class Signal:
         """Which epsilon of the whole budget would be enough at this share; None: none that is named, or the price is not known."""
         if self.price is None:
             return None
-        epsilon = larger_epsilon(self._less_noise, *self.price)
+        epsilon = price_of(larger_epsilon(self._less_noise, *self.price))
         share = self.plan.mu / gdp_mu(*self.price)
-        good = epsilon <= MOST_NAMED and self._would(mu=share * gdp_mu(epsilon, self.price[1]))
+        good = epsilon <= MOST_NAMED and self._would(mu=share * gdp_mu(candidate_has(epsilon), self.price[1]))
         return epsilon if good else None
 
     @cached_property
