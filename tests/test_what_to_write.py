@@ -234,7 +234,7 @@ def test_a_coarse_sketch_says_what_makes_its_cells_and_what_to_leave_out():
     told = {o.way: o.why for o in reading(pipeline, domain, n=4000, epsilon=1.0).options}["sketch"]
     assert "bins for each of 12 columns of numbers" in told and "fewer columns" in told
     told = {o.way: o.why for o in reading(pipeline, domain, n=4000, epsilon=0.4).options}["sketch"]
-    assert "such as PCA" in told and "at several columns lost accuracy" in told
+    assert "Leave out PCA" in told and "at several columns lost accuracy" in told
     many = replace(domain, columns={**columns, "job": Categorical([f"j{i}" for i in range(300)])})
     told = {o.way: o.why for o in reading(pipeline, many, n=4000, epsilon=1.0).options}["sketch"]
     assert "up to 302 cells for a column of categories" in told and "Declare fewer categories" in told

@@ -271,9 +271,9 @@ def test_a_class_that_could_not_be_measured_is_named_in_what_to_do():
 
 
 def test_what_was_already_asked_for_is_not_advised():
-    few = {"confusion": [[3900, 4], [1, 1]]}
+    few, some = ({"confusion": [[3900, 4], [k, k]]} for k in (1, 15))
     alone = " ".join(measured(few, ("confusion",)).quality.fails())
-    both = " ".join(measured({"accuracy": [3900, 6], **few}).quality.fails())
+    both = " ".join(measured({"accuracy": [3900, 6], **some}).quality.fails())
     assert "Too few" in alone and "--measure confusion" not in alone
     assert "--measure confusion" in both
 
@@ -414,7 +414,7 @@ def test_a_score_that_ranks_and_does_not_decide_is_said_once():
 def test_more_rows_are_asked_for_where_they_can_be_given():
     """`evaluate` has no --holdout."""
     few = measured({"accuracy": [3, 1], "confusion": [[1, 0], [1, 2]]}).quality
-    assert "--holdout" not in " ".join(few.fails()) and "--measure confusion" in " ".join(few.fails())
+    assert "--holdout" not in " ".join(few.fails()) and "more test rows hold more" in " ".join(few.fails())
     assert "larger holdout (`--holdout`, " in " ".join(replace(few, set_aside=True).fails())
 
 

@@ -996,6 +996,8 @@ def _cells(known: Known, said: dict[str, Any]) -> bool:
 
 @says(
     "Too few records beside the noise to say how often it recognises [[names]]: [[any]] would tell more.",
+    "Too few records beside the noise to say how often it recognises [[names]]: that takes about [[any]] of a class among the [[any]]; [[any]] more of them.",
+    "Too few records beside the noise to say how often it recognises [[names]]: no number among the [[any]] is enough with so much noise[[any]] more of them.",
     "Do not rely on the model to recognise [[names]] before that is measured: there were too few records beside the noise.",
 )
 def _unknown_recall(known: Known, said: dict[str, Any]) -> bool:

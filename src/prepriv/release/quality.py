@@ -719,7 +719,8 @@ class Quality:
         if takes.now == math.inf:
             least = f"no number among the {takes.counted} {which} is enough with so much noise"
         ways = takes.with_less_noise(self._option("confusion"), set_aside=self.set_aside, amount=records)
-        return f"{least}{f', or {ways}' if ways else ''}"
+        more = f"{self._more_rows} {'holds' if self.set_aside else 'hold'} more of them"
+        return f"{least}{f', or {ways}' if ways else ''}; {more}"
 
     @property
     def for_r2(self) -> str:
