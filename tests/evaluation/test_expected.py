@@ -208,6 +208,19 @@ def test_each_way_to_a_refused_recall_gives_it_under_the_condition_that_is_named
     assert named == {"alone", "epsilon", *(["ungrouped"] if by else [])}
 
 
+def test_fewer_measures_are_named_before_the_charge_only_where_one_alone_is_enough():
+    """80 records of a rating from 0 to 4: "or fewer measures", and R² alone was refused in 30 of 30 runs."""
+    heard = set()
+    for n, epsilon in itertools.product((60, 80, 200, 400, 900), (0.3, 1.0, 2.0)):
+        plan = plan_evaluation(target(4.0), n=n, epsilon=epsilon, **PAIRS)
+        alone = dataclasses.replace(plan, measures=("r2",))
+        if "fewer measures" in (told := hardly_measured(plan)):
+            line = 0.1 * 4.0
+            assert takes(alone, "R2") <= line or "R2" not in told
+        heard.add("fewer measures" in told)
+    assert heard == {True, False}
+
+
 def test_of_units_it_speaks_of_units():
     columns = {"x": prepriv.Numeric(0, 1)}
     domain = prepriv.Domain(columns, classes=["no", "yes"], unit="who", rows_per_unit=3)

@@ -680,4 +680,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "        raise\n",
         (FILES, "-k", "another_version_worded"),
     ),
+    Mutant(
+        "a link out of a package is judged as a file of it",
+        "an officer's: what it names can be replaced without a trace",
+        "commands/receipts.py",
+        "if path.is_dir() and _leads_out(file, path):",
+        "if False:",
+        (FILES, "-k", "link_out"),
+    ),
+    Mutant(
+        "a report calls a ledger sound whose last charge is of a day to come",
+        "an officer's: ledger verify called it wrong",
+        "commands/released.py",
+        "wrong = [*wrong, *(line for one in places for line in odd_days(books[one][1]))]",
+        "wrong = [*wrong]",
+        ("tests/ledger/test_ledger_texts.py", "-k", "odd_day"),
+    ),
+    Mutant(
+        "answers speak of the part of a schema that they read",
+        "our own: a schema that nobody had touched was called edited",
+        "description/asked.py",
+        "look, names, domain.as_drafted)",
+        "look, names, used.as_drafted)",
+        ("tests/plans/test_drafted.py", "-k", "whole_schema"),
+    ),
 )

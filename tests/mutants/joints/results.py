@@ -361,4 +361,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if ledger == 0:\n        _say_missing",
         ("tests/plans/test_drafted.py", "-k", "remembers"),
     ),
+    Mutant(
+        "a way to R² is named that takes more than the target can have",
+        "an analyst's: it was followed, paid for, and did not cure",
+        "evaluation/expected.py",
+        "    if figure in now.refused(now.best):\n        return math.inf\n",
+        "",
+        ("tests/evaluation/test_expected.py", "-k", "refused_r2"),
+    ),
+    Mutant(
+        "fewer measures are named where they are not enough",
+        "an analyst's: R² alone was refused, too",
+        "evaluation/expected.py",
+        "if (not missing or gives & {*missing}) and _good(alone, answered=answered)(1.0):",
+        "if True:",
+        ("tests/evaluation/test_expected.py", "-k", "fewer_measures"),
+    ),
 )

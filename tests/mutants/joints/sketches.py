@@ -350,4 +350,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if False:\n",
         (*OWN, "linear_target_after"),
     ),
+    Mutant(
+        "what a sketch left out gets a share in each class",
+        "our own: SelectKBest chose other and missing of columns that have neither",
+        "sketches/tables.py",
+        "    found = np.zeros(len(values))\n    found[there] = on_simplex(values[there], total)\n    return found\n",
+        "    return on_simplex(values, total)\n",
+        ("tests/sketches/test_sketch_estimates.py", "-k", "left_out_of_a_table"),
+    ),
+    Mutant(
+        "a sketch takes gaps for there at two deviations",
+        "our own: of a dozen columns without gaps one in four had some",
+        "sketches/tables.py",
+        "    wanted *= _SURELY / RARE\n",
+        "",
+        ("tests/sketches/test_sketch_estimates.py", "-k", "left_out_of_a_table"),
+    ),
 )
