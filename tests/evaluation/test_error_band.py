@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_an_interval_of_which_an_end_is_a_declared_bound_for_every_row_is_refuse
     assert (high < 60).all() and ((low <= y) & (y <= high)).mean() >= 0.9
     # no error is beyond these: a larger bound does not help
     few, coarse = counted(slice(4000, 4150), 2.0, error_bound=60), counted(error_bound=60, bins=2)
-    for of, level, said in ((few, 0.95, "epsilon, or ask"), (coarse, 0.3, "larger bins=")):
+    for of, level, said in ((few, 0.95, "too few rows were measured"), (coarse, 0.3, "larger bins=")):
         with pytest.raises(ValueError, match=said):
             reg.predict_interval(x, level, evaluation=of)
 
@@ -153,3 +154,27 @@ def test_the_largest_share_is_one_that_so_few_rows_would_rarely_have(count, n):
         (count + 3) / n**2
     )
     assert _most(5.0, 5, 0.1) == 1.0 and _most(0.0, 0, 0.1) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "level"), [(120, 10.0, 0.9), (300, 1.0, 0.8), (60, 1.0, 0.5), (250, 10.0, 0.9)]
+)
+def test_what_is_named_for_a_refused_interval_gives_it(n, epsilon, level):
+    """A larger ε was named where none is enough, and a larger error bound where no error is beyond it. Each try was paid for."""
+    reg = PrivateRegressor(DOMAIN, epsilon=4.0, steps="linear").fit(*rows(2000, 0))
+    new = rows(2, 1)[0]
+
+    def refused(n, epsilon, seed):
+        of = reg.evaluate(*rows(n, seed), epsilon=epsilon, measures="residuals", error_bound=8)
+        try:
+            return reg.predict_interval(new, level, evaluation=of)[0] * 0
+        except ValueError as why:
+            return str(why)
+
+    told = next(t for t in (refused(n, epsilon, k) for k in range(9)) if isinstance(t, str))
+    assert "too few rows" in told and "larger error_bound" not in told
+    many = int(re.search(r"about ([\d,]+) rows", told)[1].replace(",", ""))
+    given = sum(not isinstance(refused(many, epsilon, 100 + k), str) for k in range(12))
+    assert given >= 9 and many > n
+    if larger := re.search(r"epsilon=([\d.]+)", told):
+        assert sum(not isinstance(refused(n, float(larger[1]), 200 + k), str) for k in range(12)) >= 9

@@ -11,8 +11,16 @@ from prepriv._arguments import number
 from prepriv._arrays import Floats
 from prepriv.evaluation.intervals import FEWEST
 from prepriv.evaluation.result import PrivateEvaluation
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
+from prepriv.guarantees.printed import up
 
 _FAILURE = 0.05  # of a band that covers less than its level
+_LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+_SEEN, _UNLUCKY = (
+    2.0,
+    1.3,
+)  # deviations of noise below which a bar is taken to be empty; noise of a run that is not the best
+_CHANCE = 1.25  # times as many rows: which rows are drawn moves an end, too
 _ALL = 0.85  # of the declared range: an interval that is as wide on either side says nothing
 
 
@@ -29,12 +37,9 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
             'an interval needs errors counted by size: evaluate with measures that name "residuals", such as '
             'evaluate_measures=("r2", "residuals") beside holdout=, or reg.evaluate(X, y, measures=...) on other rows'
         )
-    edges = np.array([low for low, _, _ in of.residuals[1:]])
-    counts = np.array([count for _, _, count in of.residuals])
-    low, high = band_of(counts, edges, of.all_rows.noise, level)
-    target = of.plan.domain.target
-    assert target is not None
-    if min(high, -low) >= _ALL * (target.high - target.low) or math.isinf(high - low):
+    edges, counts, noise = _counted(of)
+    low, high = band_of(counts, edges, noise, level)
+    if _open(of, low, high):
         at_open = [float(counts[i]) for i, end in ((0, low), (-1, high)) if math.isinf(end)]
         raise ValueError(_says_nothing(of, level, max(at_open, default=0.0), float(counts.sum())))
     return low, high
@@ -54,12 +59,54 @@ def _says_nothing(of: PrivateEvaluation, level: float, last: float, rows: float)
             f"more: {why} are not told apart. Evaluate other rows with a larger {finer}=, as in "
             f'evaluation=reg.evaluate(X, y, measures="residuals", {finer}=...), or ask for a smaller level'
         )
-    wider = " or a larger error_bound=" if cut else ""
+    ways = _enough(of, level)
+    if cut and last > outside * rows / 2:
+        ways.append("a larger error_bound=")
+    told = f"Enough, if errors are as measured: {', or '.join(ways)}" if ways else "More rows give it"
     return (
         f"too few rows were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
-        f"target, nearly whatever is predicted. Give evaluation=reg.evaluate(X, y, ...) of more rows, with a larger epsilon{wider}, or ask for a "
-        "smaller level"
+        f"target, nearly whatever is predicted. {told}, in evaluation=reg.evaluate(X, y, ...).{_free(of, level)}"
     )
+
+
+def _enough(of: PrivateEvaluation, level: float) -> list[str]:
+    """How many rows at this ε, and which ε with these rows, would give an interval in most runs, if errors are as measured: none that is not."""
+    edges, counts, noise = _counted(of)
+    seen, plan = np.where(counts < _SEEN * noise, 0.0, counts), of.plan
+    if not seen.any():
+        return []
+    shares, rows = seen / seen.sum(), float(plan.n)
+
+    def given(times: float, less: float) -> bool:
+        return not _open(of, *band_of(times * rows * shares, edges, _UNLUCKY * noise / less, level))
+
+    ways = []
+    if (more := less_noise(lambda times: given(times, 1.0))) < math.inf:
+        ways.append(f"about {float(up(_CHANCE * more * rows, 2)):,.0f} rows")
+    larger = larger_epsilon(less_noise(lambda times: given(1.0, times)), plan.epsilon, plan.delta)
+    return [*ways, f"epsilon={larger:.2g}"] if larger <= MOST_NAMED else ways
+
+
+def _free(of: PrivateEvaluation, level: float) -> str:
+    """The largest smaller level that the same counts give, which costs nothing: a sentence."""
+    edges, counts, noise = _counted(of)
+    for smaller in _LEVELS:
+        if smaller < level and not _open(of, *band_of(counts, edges, noise, smaller)):
+            return f" Level {smaller:g} is given by the counts at hand, at no cost"
+    return ""
+
+
+def _counted(of: PrivateEvaluation) -> tuple[Floats, Floats, float]:
+    """(edges, noisy counts, the deviation of their noise)."""
+    edges = np.array([low for low, _, _ in of.residuals[1:]])
+    return edges, np.array([count for _, _, count in of.residuals]), of.all_rows.noise
+
+
+def _open(of: PrivateEvaluation, low: float, high: float) -> bool:
+    """Whether an interval is nearly the declared range, on a side or in all."""
+    target = of.plan.domain.target
+    assert target is not None
+    return min(high, -low) >= _ALL * (target.high - target.low) or math.isinf(high - low)
 
 
 def band_of(counts: Floats, edges: Floats, noise: float, level: float) -> tuple[float, float]:
@@ -94,6 +141,8 @@ def _most(count: float, rows: int, failure: float) -> float:
     low, high = seen, 1.0
     for _ in range(60):
         p = (low + high) / 2
+        if p >= 1.0:  # too few rows to exclude any share
+            return 1.0
         apart = (seen * math.log(seen / p) if seen else 0.0) + (1 - seen) * math.log((1 - seen) / (1 - p))
         low, high = (p, high) if rows * apart < math.log(1 / failure) else (low, p)
     return high
