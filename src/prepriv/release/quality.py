@@ -5,7 +5,6 @@ Every number is one that was released, or of a table that was declared public.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from prepriv._text import printable
 from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone, up
-from prepriv.release.takes import Takes, deviation, records
+from prepriv.release.takes import Takes
 
 MOST = 5
 """So many classes, or groups, are named."""
@@ -714,30 +713,15 @@ class Quality:
         """What recalls take that were refused: the end of a sentence."""
         if self.recall_takes is None:
             return self._more
-        takes, which = self.recall_takes, "that were set aside" if self.set_aside else "measured"
-        least = f"that takes about {records(takes.now)} of a class among the {takes.counted} {which}"
-        if takes.now == math.inf:
-            least = f"no number among the {takes.counted} {which} is enough with so much noise"
-        ways = takes.with_less_noise(self._option("confusion"), set_aside=self.set_aside, amount=records)
         more = f"{self._more_rows} {'holds' if self.set_aside else 'hold'} more of them"
-        return f"{least}{f', or {ways}' if ways else ''}; {more}"
+        return f"{self.recall_takes.of_recall(self._option('confusion'), set_aside=self.set_aside)}; {more}"
 
     @property
     def for_r2(self) -> str:
         """What R² takes that was refused: the end of a sentence."""
-        takes = self.r2_takes
-        if takes is None:
+        if self.r2_takes is None:
             return f"{self.more('r2')} would tell more"
-        told = f"R2 takes a target whose standard deviation is {deviation(takes.now)} or more"
-        if takes.now == math.inf:
-            told = "with so much noise R2 may be refused, whatever the target"
-        if ways := takes.with_less_noise(self._option("r2"), set_aside=self.set_aside, amount=deviation):
-            told += f"; it takes {ways}. Each is a measurement of its own, and costs its own ε"
-        else:
-            told += "; neither fewer measures nor twice the ε is enough for one with such errors"
-        if takes.wide:
-            told += ". The bounds of the target are far apart beside these errors: narrower ones, if you know them without the table, are free and leave less noise"
-        return told
+        return self.r2_takes.of_r2(self._option("r2"), set_aside=self.set_aside)
 
     @property
     def more_on_the_mean(self) -> str:

@@ -39,8 +39,30 @@ class Takes:
         """The ways that take less, and no more than the data can have."""
         return tuple(way for way in self.ways if way.takes < _LESS * self.now and way.takes <= self.most)
 
-    def with_less_noise(self, alone: str, *, set_aside: bool, amount: Callable[[float], str]) -> str:
-        """What it takes in each of these ways, the least first; "" where none is worth naming. alone: the option of this measure."""
+    def of_recall(self, alone: str, *, set_aside: bool) -> str:
+        """What recalls take: the end of a sentence. alone: the option that measures them alone."""
+        which = f"{self.counted} {'that were set aside' if set_aside else 'measured'}"
+        least = f"that takes about {_records(self.now)} of a class among the {which}"
+        if self.now == math.inf:
+            least = f"no number among the {which} is enough with so much noise"
+        ways = self._with_less_noise(alone, set_aside, _records)
+        return f"{least}{f', or {ways}' if ways else ''}"
+
+    def of_r2(self, alone: str, *, set_aside: bool) -> str:
+        """What R² takes: the end of a sentence. alone: the option that measures it alone."""
+        told = f"R2 takes a target whose standard deviation is {_deviation(self.now)} or more"
+        if self.now == math.inf:
+            told = "with so much noise R2 may be refused, whatever the target"
+        if ways := self._with_less_noise(alone, set_aside, _deviation):
+            told += f"; it takes {ways}. Each is a measurement of its own, and costs its own ε"
+        else:
+            told += "; neither fewer measures nor twice the ε is enough for one with such errors"
+        if self.wide:
+            told += ". The bounds of the target are far apart beside these errors: narrower ones, if you know them without the table, are free and leave less noise"
+        return told
+
+    def _with_less_noise(self, alone: str, set_aside: bool, amount: Callable[[float], str]) -> str:
+        """What it takes in each of these ways, the least first; "" where none is worth naming."""
         told = sorted(self.worth_naming, key=lambda way: way.takes)
         return _listed([f"{amount(way.takes)} {self._in_words(way, alone, set_aside)}" for way in told])
 
@@ -64,11 +86,11 @@ def _listed(parts: Sequence[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def records(least: float) -> str:
+def _records(least: float) -> str:
     """A number of records of a class."""
     return f"{float(up(least, 2)):,.0f}"
 
 
-def deviation(least: float) -> str:
+def _deviation(least: float) -> str:
     """A standard deviation of a target."""
     return measured_alone(float(up(least, 2)))
