@@ -86,7 +86,7 @@ def test_codes_within_the_noise_are_left_out_and_no_count_is_lost_to_another_cla
 
 def test_what_is_left_out_of_a_table_is_not_met_in_any_class():
     """What brought the rest of a class to its sum gave codes that no record has a share of their own in each class: SelectKBest chose "other" and
-    "missing" of columns that have neither in 22 of 24 fits, at ε = 10, too."""
+    "missing" of columns that have neither in 11 of 12 fits, at ε = 10, too."""
     rng, met = np.random.default_rng(4), 0
     true = np.zeros((4, 4))  # yes, no, other, missing; four classes
     true[0], true[1] = [450, 460, 470, 480], [1050, 1040, 1030, 1020]

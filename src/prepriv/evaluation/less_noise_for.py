@@ -39,8 +39,8 @@ def for_recall(rows: Measured) -> Takes | None:
 def for_r2(rows: Measured) -> Takes | None:
     """How much a target has to deviate for R²; None where it was not measured, or not refused.
 
-    A model that is no worse than the mean has errors of at most that deviation, so one deviation of noise below their mean square is what the target
-    is taken to have. Of one that is better, twice the errors at their most.
+    What the target is taken to have is the root mean squared error, less one deviation of its noise: errors of a model that is no worse than the mean
+    are no larger than that. At most it is taken to have twice the upper end of those errors, as where R² is 0.75.
     """
     plan, r2 = rows.plan, rows.figures.get("R2")
     if r2 is None or r2.value is not None:

@@ -26,7 +26,7 @@ from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.release.noise_of_weights import THERE, numbers_released
 
 SMALL = 0.1
-"""Deviations of a column up to which the noise of what fills its gaps is small: then it moves a weight by less than the noise of training as a rule."""
+"""Deviations of a column up to which the noise of what fills its gaps is called small: a rule of thumb. With more, no sign is believed."""
 _OBSERVED = 0.5  # of the cells, taken to be there: how many are is not released
 _OF_BOUNDS = 0.05  # of its bounds, that a column is taken to vary by where nothing released says it
 _AT_MEDIAN = math.sqrt(
@@ -39,7 +39,7 @@ _NAMED = 5
 class NoisyFill:
     """at: the cell of the domain. column: its name. step: what fills its gaps. value: by what number, in the units of the column; None: by different
     numbers, or in other units. off: the standard deviation of the noise of that number, in deviations of the column, as if half of its cells were gaps;
-    inf: not known. n: of so many records. sure: whether it does not rest on a guess of how far the column varies."""
+    inf: not known. n: of so many records. sure: whether a number of records that makes it small may be named."""
 
     at: int
     column: str
@@ -80,15 +80,15 @@ def _fills(
         plan, maps, THERE
     )  # in units of the domain, whose numbers are from 0 to 1
     off, at, found = _off(plan.n, deviation, planned, released), 0, list[NoisyFill]()
-    sure = (deviation > 0) | isinstance(planned.step, MedianImputer)
+    sure = isinstance(
+        planned.step, MedianImputer
+    )  # the noise of a mean rests on a deviation that is noisy itself
     for name, column in plan.domain.columns.items():
         if isinstance(column, Numeric) and planned.before.may_miss[at]:
             value = None
             if raw and isinstance(released, FillReleased):
                 value = column.low + float(released.fill[at]) * (column.high - column.low)
-            found.append(
-                NoisyFill(at, str(name), planned.step.name, value, float(off[at]), plan.n, bool(sure[at]))
-            )
+            found.append(NoisyFill(at, str(name), planned.step.name, value, float(off[at]), plan.n, sure))
         at += column.width
     return tuple(found)
 

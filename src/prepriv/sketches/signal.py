@@ -35,10 +35,8 @@ _ENOUGH, _LEAST = (
     10.0,
 )  # of b: loss near 0; below, rows drawn from the sketch are no better than uniform ones
 CLEAR, COARSE = 0.1, 0.3  # of tau: expected noise of a table with the label, in total variation
-_FEWEST, _LEAST_PART = (
-    2,
-    1 / 3,
-)  # columns that are named as few enough, and their part of all: fewer are no cure of a table
+# So many columns, and so large a part of all, are named as few enough. A model of fewer columns is not a cure.
+_FEWEST, _LEAST_PART = 2, 1 / 3
 PAIRED = 0.05  # noise of one correlation: below it they bring what they can
 MEASURED = {
     "enough": "0.2 points on average, 0.5 in the worst pipeline on Adult",
