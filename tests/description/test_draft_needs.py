@@ -65,6 +65,22 @@ def test_a_draft_that_cannot_show_two_classes_is_refused_before_a_charge(tmp_pat
     assert "few records for this ε" in " ".join(made.said())
 
 
+@pytest.mark.parametrize("adjacency", BOTH)
+def test_an_epsilon_that_a_refusal_names_is_enough_to_see_two_halves(adjacency):
+    with pytest.raises(ValueError, match="half of the records") as refused:
+        planned(n=80, epsilon=0.1, adjacency=adjacency)
+    named = float(re.findall(r"epsilon = ([\d.]+)", str(refused.value))[0])
+    assert planned(n=80, epsilon=named, adjacency=adjacency).needs.a_class <= 40
+    with pytest.raises(ValueError):
+        planned(n=80, epsilon=named / 2, adjacency=adjacency)
+
+
+@pytest.mark.parametrize("n", (3, 10))
+def test_no_epsilon_above_10_is_named_of_a_refused_draft(n):
+    with pytest.raises(ValueError, match="Declare the schema by hand"):
+        planned(n=n, epsilon=0.5)
+
+
 def test_no_draft_that_is_refused_would_often_have_been_seen():
     """The largest number of records that is refused: half of them in each of two classes are both seen once in four drafts."""
     refused, good = 2, 400

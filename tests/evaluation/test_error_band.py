@@ -11,6 +11,8 @@ import pytest
 
 from prepriv import Domain, Numeric, PrivateRegressor
 from prepriv.evaluation.error_band import _most, band_of, error_band
+from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.evaluation.expected import hardly_measured
 
 DOMAIN = Domain.box(0, 1, features=2, target=Numeric(-4, 4))
 
@@ -178,3 +180,28 @@ def test_what_is_named_for_a_refused_interval_gives_it(n, epsilon, level):
     assert given >= 9 and many > n
     if larger := re.search(r"epsilon=([\d.]+)", told):
         assert sum(not isinstance(refused(n, float(larger[1]), 200 + k), str) for k in range(12)) >= 9
+
+
+@pytest.mark.parametrize(("n", "epsilon"), ((150, 1.0), (60, 8.0), (400, 0.3), (600, 1.0), (3000, 1.0)))
+def test_a_plan_says_before_the_charge_whether_intervals_will_probably_be_refused(n, epsilon):
+    """Of errors near 0, which give them as often as any."""
+    plan = plan_evaluation(DOMAIN, n=n, epsilon=epsilon, measures="residuals")
+    edges, rng, given = plan.error_bound * (2 * np.array(plan.edges) - 1), np.random.default_rng(0), 0
+    for _ in range(200):
+        counts = rng.normal(0, plan.noise, len(edges) + 1)
+        counts[len(edges) // 2] += n
+        given += all(map(math.isfinite, band_of(counts, edges, plan.noise, 0.9)))
+    told = "predict_interval" in hardly_measured(plan)
+    assert told == (given < 120), (given, hardly_measured(plan))
+
+
+@pytest.mark.parametrize(("n", "epsilon"), ((120, 1.0), (300, 1.0), (2000, 0.3)))
+def test_rows_that_a_forecast_of_intervals_names_are_enough_and_half_of_them_are_not(n, epsilon):
+    def told(rows):
+        return hardly_measured(plan_evaluation(DOMAIN, n=rows, epsilon=epsilon, measures="residuals"))
+
+    named = int(re.findall(r"about ([\d,]+) rows", told(n))[0].replace(",", ""))
+    assert "predict_interval" not in told(named) and "predict_interval" in told(named // 2), (
+        named,
+        told(named),
+    )

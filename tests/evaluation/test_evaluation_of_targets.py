@@ -354,7 +354,7 @@ def test_the_advice_names_less_noise_where_noise_hides_r2():
     hidden = dataclasses.replace(said, noise_hides=False, rows_enough=2310.0).more_on_the_mean
     assert hidden == (
         "a larger holdout would tell more, and a larger ε alone may not be enough; about 2,400 records with a declared number set aside would do, "
-        "if R² is as measured"
+        "if R² and the deviation of the target are as measured"
     )
 
 

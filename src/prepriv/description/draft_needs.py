@@ -6,12 +6,14 @@ All of it follows from the priced plan, whose noise is known. Proof of the thres
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scipy.special import ndtri
 
 from prepriv.adjacency import rows_changed
 from prepriv.description.look import Look, multiplier
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
 from prepriv.guarantees.printed import exact
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.stability_histogram import StabilityHistogram
@@ -81,17 +83,26 @@ def needs_of(
     )
 
 
-def hopeless(look: Look) -> str:
-    """Why a draft of so few records is not worth its charge, or nothing.
+def hopeless(look: Look, with_epsilon: Callable[[float], Look]) -> str:
+    """Why a draft of so few records is not worth its charge, or nothing. with_epsilon: the same draft, priced at another ε.
 
     Two classes of half the records each would both be seen at most once in four drafts, and classes of other sizes less often.
     """
     name, what = ("label", "class") if _reads_label(look) else ("second 0", "category")
     if look.n / 2 >= _threshold(look, name):
         return ""
+
+    def epsilon(times: float) -> float:
+        return larger_epsilon(times, look.epsilon, look.delta)
+
+    def ends(times: float) -> bool:
+        return epsilon(times) > MOST_NAMED or _to_see(with_epsilon(epsilon(times)), name) <= look.n / 2
+
+    enough = epsilon(less_noise(ends))
+    larger = f"Draft with epsilon = {enough:.2g} or more, or declare" if enough <= MOST_NAMED else "Declare"
     return (
-        f"{look.n:,} {look.counted} are too few for a private draft at this epsilon, which needs about {_to_see(look, name):,} to see a {what}. "
-        "Draft with a larger epsilon, or declare the schema by hand. Nothing was charged"
+        f"{look.n:,} {look.counted} are too few for a private draft at this epsilon, which needs about {_to_see(look, name):,} to see a {what}: "
+        f"even one of half of the {look.counted} is not likely to be seen. {larger} the schema by hand. Nothing was charged"
     )
 
 

@@ -192,7 +192,7 @@ def plan_draft(
     number = _declared_target(target, classes)
     unpriced = DraftPlan(columns, label, _UNPRICED, unit, rows_per_unit, source, given, number)
     look = _priced(n, unpriced, epsilon, delta, adjacency)
-    if why := hopeless(look):
+    if why := hopeless(look, lambda larger: _priced(n, unpriced, larger, delta, adjacency)):
         raise ValueError(why)
     plan = replace(unpriced, look=look)
     if number == NUMERIC and plan.seen * plan.noise_of_range > n:  # not even if they are all of one size

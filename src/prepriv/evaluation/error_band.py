@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
 from prepriv._arguments import number
 from prepriv._arrays import Floats
+from prepriv.evaluation.evaluation_plan import EvaluationPlan
 from prepriv.evaluation.intervals import FEWEST
-from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
 from prepriv.guarantees.printed import up
 
+if TYPE_CHECKING:  # what is measured is forecast with `ever_given`
+    from prepriv.evaluation.result import PrivateEvaluation
+
+LEVEL = 0.9  # of an interval, where none is asked for
 _FAILURE = 0.05  # of a band that covers less than its level
 _LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 _SEEN, _UNLUCKY = (
@@ -39,7 +44,7 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
         )
     edges, counts, noise = _counted(of)
     low, high = band_of(counts, edges, noise, level)
-    if _open(of, low, high):
+    if _open(of.plan, low, high):
         at_open = [float(counts[i]) for i, end in ((0, low), (-1, high)) if math.isinf(end)]
         raise ValueError(_says_nothing(of, level, max(at_open, default=0.0), float(counts.sum())))
     return low, high
@@ -78,7 +83,7 @@ def _enough(of: PrivateEvaluation, level: float) -> list[str]:
     shares, rows = seen / seen.sum(), float(plan.n)
 
     def given(times: float, less: float) -> bool:
-        return not _open(of, *band_of(times * rows * shares, edges, _UNLUCKY * noise / less, level))
+        return not _open(of.plan, *band_of(times * rows * shares, edges, _UNLUCKY * noise / less, level))
 
     ways = []
     if (more := less_noise(lambda times: given(times, 1.0))) < math.inf:
@@ -91,7 +96,7 @@ def _free(of: PrivateEvaluation, level: float) -> str:
     """The largest smaller level that the same counts give, which costs nothing: a sentence."""
     edges, counts, noise = _counted(of)
     for smaller in _LEVELS:
-        if smaller < level and not _open(of, *band_of(counts, edges, noise, smaller)):
+        if smaller < level and not _open(of.plan, *band_of(counts, edges, noise, smaller)):
             return f" Level {smaller:g} is given by the counts at hand, at no cost"
     return ""
 
@@ -102,9 +107,17 @@ def _counted(of: PrivateEvaluation) -> tuple[Floats, Floats, float]:
     return edges, np.array([count for _, _, count in of.residuals]), of.all_rows.noise
 
 
-def _open(of: PrivateEvaluation, low: float, high: float) -> bool:
+def ever_given(plan: EvaluationPlan, rows: float, noise: float, level: float = LEVEL) -> bool:
+    """Whether a plan that counts errors by size gives an interval if so many rows all have an error near 0. No others give one more often."""
+    edges = (plan.error_bound or 0.0) * (2 * np.array(plan.edges) - 1)
+    counts = np.zeros(len(edges) + 1)
+    counts[np.searchsorted(edges, 0.0)] = rows
+    return not _open(plan, *band_of(counts, edges, noise, level))
+
+
+def _open(plan: EvaluationPlan, low: float, high: float) -> bool:
     """Whether an interval is nearly the declared range, on a side or in all."""
-    target = of.plan.domain.target
+    target = plan.domain.target
     assert target is not None
     return min(high, -low) >= _ALL * (target.high - target.low) or math.isinf(high - low)
 

@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
+from prepriv.evaluation.error_band import LEVEL, ever_given
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan, drowned
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
@@ -37,6 +38,7 @@ _RARER, _NARROWER = 0.05, 0.3
 _ABOUT_HALF = 0.6
 _CUTS_FEW = 0.25  # of the error bound: with such a deviation half of it cuts few errors
 _SQUARED = "mean squared error"
+_INTERVAL = f"predict_interval(level={LEVEL:g})"
 _LABELLED = "All numbers are for rows with a label: where some have none, intervals are longer, and a class or group needs so many rows that have one. "
 
 
@@ -64,7 +66,9 @@ def _hardly(plan: EvaluationPlan) -> str:
             f"{now.measured} will be known to about ± {100 * now.half:.2g} in 100{of} by the noise alone"
         )
     factor = more = less_noise(_good(plan, answered=bool(refusals)))
-    if factor == math.inf:  # figures are refused by the chance of the rows, too
+    if factor == math.inf or _INTERVAL in now.refused(
+        now.best
+    ):  # figures are refused by the chance of the rows, too
         more = less_noise(lambda times: _good(_of_rows(plan, times), answered=bool(refusals))(1.0))
     enough = what_is_enough(
         factor,
@@ -102,11 +106,13 @@ def _good(plan: EvaluationPlan, *, answered: bool) -> Callable[[float], bool]:
 def _cures(plan: EvaluationPlan, now: _Expected, *, answered: bool) -> list[str]:
     """What is enough at this ε and number of rows, beside less noise: fewer measures, of which one alone gives what is refused now, or a smaller error
     bound."""
-    told, missing = list[str](), now.refused(now.aimed) if answered else []
+    told, missing = list[str](), {*(now.refused(now.aimed) if answered else [])}
+    missing = {_INTERVAL} & missing or missing  # one measure gives it, and no figure
     for measure in plan.measures if len(plan.measures) > 1 else ():
         alone = replace(plan, measures=(measure,))
         gives = {name.split(" of ")[0] for name in _Expected(alone, 1.0)._made(now.best, 0.0).figures}
-        if (not missing or gives & {*missing}) and _good(alone, answered=answered)(1.0):
+        gives |= {_INTERVAL} if measure == "residuals" else set()
+        if (not missing or gives & missing) and _good(alone, answered=answered)(1.0):
             told = ["fewer measures"]
     if now.loose:
         half = replace(plan, error_bound=(plan.error_bound or 0.0) / 2)
@@ -265,6 +271,12 @@ class _Expected:
         """The figures that are refused in more than so few runs; margin 0: in most."""
         made = self._made(condition, self._margin if margin is None else margin)
         names = [figure.name for figure in made.figures.values() if figure.value is None]
+        if (
+            "residuals" in self.plan.measures
+            and self.group is None
+            and not ever_given(self.plan, self.n, self.noise)
+        ):
+            names.append(_INTERVAL)
         return [*dict.fromkeys(name.split(" of ")[0] for name in names)]
 
     def refusals(self) -> list[str]:

@@ -733,7 +733,7 @@ class Quality:
         if self.rows_enough is None:
             return told
         what = "set aside" if self.set_aside else "to test on"
-        return f"{told}; about {float(up(self.rows_enough, 2)):,.0f} records with a declared number {what} would do, if R² is as measured"
+        return f"{told}; about {float(up(self.rows_enough, 2)):,.0f} records with a declared number {what} would do, if R² and the deviation of the target are as measured"
 
     @property
     def _more_rows(self) -> str:

@@ -38,7 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a draft that cannot show two classes is charged",
         "too few records, told after the charge",
         "description/draft_plan.py",
-        "    if why := hopeless(look):\n",
+        "    if why := hopeless(look, lambda larger: _priced(n, unpriced, larger, delta, adjacency)):\n",
         "    if why := '':\n",
         (NEEDS, "-k", "before_a_charge"),
     ),
