@@ -270,9 +270,10 @@ def test_a_root_mean_squared_error_is_not_printed_below_the_mean_absolute_error(
     absolute, root = found["mean absolute error"], found["root mean squared error"]
     assert root.value == pytest.approx(absolute.value) and root.low == pytest.approx(absolute.low)
     assert root.low < root.value < root.high and root.noise < 1000
+    assert root.sampling >= absolute.sampling > 0  # errors that are all alike made it 0.00
     above = intervals.Figure("", 0.5, 0.4, 0.6, 0.1, 0.1)
-    assert intervals.beside_absolute(above, replace(above, low=0.2)) == above
-    far = intervals.beside_absolute(above, intervals.Figure("", 0.9, 0.85, 0.95, 0.1, 0.1))
+    assert intervals.beside_absolute(above, replace(above, low=0.2), 100.0) == above
+    far = intervals.beside_absolute(above, intervals.Figure("", 0.9, 0.85, 0.95, 0.1, 0.1), 100.0)
     assert (far.low, far.value, far.high) == pytest.approx((0.85**2, 0.9**2, 0.9**2))
 
 

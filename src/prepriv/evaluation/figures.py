@@ -184,7 +184,7 @@ class Measured:
         squared = self._pair("root mean squared error", "squared_error", self._inside[1])
         if "absolute_error" in self.counts:
             absolute = self._pair("mean absolute error", "absolute_error", self._inside[0])
-            squared = intervals.beside_absolute(squared, absolute)
+            squared = intervals.beside_absolute(squared, absolute, self.labelled[0])
         return [intervals.scaled(intervals.root(squared), self.plan.error_bound or 0.0)]
 
     def _r2(self) -> list[Figure]:

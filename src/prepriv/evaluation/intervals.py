@@ -288,8 +288,8 @@ def around_zero(made: Figure, factor: float) -> Figure:
     )
 
 
-def beside_absolute(squared: Figure, absolute: Figure) -> Figure:
-    """The mean of a^2, raised to where the square of the mean of a says that it is.
+def beside_absolute(squared: Figure, absolute: Figure, rows: float) -> Figure:
+    """The mean of a^2 of so many rows, raised to where the square of the mean of a says that it is, and its deviation of sampling to that of such a mean.
 
     A true value below the raised low end is below its own, or that of a is below its own: of intervals made at 97 % either is so in
     1.5 % of measurements, and 95.5 % are left.
@@ -298,7 +298,10 @@ def beside_absolute(squared: Figure, absolute: Figure) -> Figure:
         return squared
     value = max(squared.value or 0.0, (absolute.value or 0.0) ** 2)
     low = max(squared.low or 0.0, (absolute.low or 0.0) ** 2)
-    return replace(squared, value=value, low=low, high=max(squared.high or 0.0, value))
+    drawn = squared.sampling
+    if value > (squared.value or 0.0):
+        drawn = max(drawn or 0.0, math.sqrt(max(0.0, value * (1 - value)) / max(1.0, rows)))
+    return replace(squared, value=value, low=low, high=max(squared.high or 0.0, value), sampling=drawn)
 
 
 def root(made: Figure) -> Figure:
