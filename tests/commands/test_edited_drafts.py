@@ -38,7 +38,7 @@ def package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("package")
     TABLE.to_csv(folder / "t.csv", index=False)
     table, ledger, schema = (str(folder / name) for name in ("t.csv", "L.db", "S.yaml"))
-    Ledger.create(ledger, "people", epsilon=4, delta=1e-3)
+    Ledger.create(ledger, "people", epsilon=4, delta=1e-4)
     draft = ["--label", "y", "--classes", "no,yes", "--epsilon", "2", "--rows", str(N), "--out", schema]
     assert run(["schema", "init", table, *draft, "--ledger", ledger]) == 0
     out = ["--ledger", ledger, "--out", str(folder / "run")]
@@ -115,7 +115,7 @@ def test_a_draft_that_the_schema_does_not_name_is_said_before_the_charge(copy, c
     if change == "and a bound":
         schema["columns"]["a"]["high"] = 2.0
     Path("S.yaml").write_text(yaml.safe_dump(schema))
-    Ledger.create("M.db", "people", epsilon=4, delta=1e-3)  # another one holds no draft
+    Ledger.create("M.db", "people", epsilon=4, delta=1e-4)  # another one holds no draft
     for ledger in ("L.db", "M.db"):
         line = ["train", "../t.csv", "--schema", "S.yaml", *TRAIN, "--out", ledger[0], "--ledger", ledger]
         assert run(line) == 0
@@ -174,7 +174,7 @@ def test_a_model_whose_draft_was_edited_by_a_changed_library_is_found_out(copy, 
 
 def test_what_an_earlier_version_booked_is_judged_as_far_as_it_goes(copy, tmp_path):
     """It booked the hash of what was drafted alone. The cost is compared, and what cannot be is said."""
-    old = Ledger.create(tmp_path / "old.db", "people", epsilon=4, delta=1e-3)
+    old = Ledger.create(tmp_path / "old.db", "people", epsilon=4, delta=1e-4)
     true = load_schema("S.yaml").domain()
     (draft,) = true.drafts
     spent = of_draft(draft, true).epsilon(draft.delta)
@@ -314,7 +314,7 @@ def test_a_draft_that_was_taken_out_of_its_schema_is_found_by_what_it_drafted(co
 
 def test_a_hidden_draft_is_asked_about_in_whatever_order_ledgers_are_given(copy, capsys):
     """`verify Z.db L.db E.yaml` said "declared by hand", and ended with 0, where `verify L.db Z.db E.yaml` asked."""
-    Ledger.create("Z.db", "another table", epsilon=4, delta=1e-3)
+    Ledger.create("Z.db", "another table", epsilon=4, delta=1e-4)
     schema = yaml.safe_load(Path("S.yaml").read_text())
     del schema["drafted"]
     schema["columns"]["a"]["high"] = 7.0
@@ -335,7 +335,7 @@ def by_hand(name, columns, table):
     label = {"name": "y", "classes": ["no", "yes"]}
     declared = {"label": label, "adjacency": "replace-one", "rows": N, "columns": columns}
     Path(f"{name}.yaml").write_text(yaml.safe_dump(declared))
-    Ledger.create(f"{name}.db", "people in 1977", epsilon=4, delta=1e-3)
+    Ledger.create(f"{name}.db", "people in 1977", epsilon=4, delta=1e-4)
     line = ["train", table, "--schema", f"{name}.yaml", *TRAIN, "--out", name, "--ledger", f"{name}.db"]
     assert run(line) == 0
     return f"{name}.db"
@@ -379,7 +379,7 @@ def test_a_schema_of_a_model_whose_draft_it_does_not_name_is_wrong(copy, capsys)
 
 def test_a_schema_by_hand_is_the_same_alone_and_in_a_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Ledger.create("L.db", "people", epsilon=4, delta=1e-3)
+    Ledger.create("L.db", "people", epsilon=4, delta=1e-4)
     Path("S.yaml").write_text(
         "label: {name: y, classes: [a, b]}\ncolumns: {x: {type: numeric, low: 0, high: 1}}\nrows: 9\n"
     )
@@ -458,7 +458,7 @@ def test_a_cap_that_is_hardly_a_limit_is_called_that(tmp_path, capsys):
     domain = prepriv.Domain({"a": prepriv.Numeric(0, 1)}, classes=["no", "yes"], n=N)
     for cap, said in ((2, 0), (200, 1)):
         ledger = tmp_path / f"{cap}.db"
-        Ledger.create(ledger, "people", epsilon=cap, delta=1e-3)
+        Ledger.create(ledger, "people", epsilon=cap, delta=1e-4)
         clf = prepriv.PrivateClassifier(domain, epsilon=0.5, steps=[], ledger=ledger)
         clf.fit(TABLE[["a"]], TABLE["y"]).model_.save(tmp_path / f"m{cap}", ledger=ledger)
         assert ("That cap hardly limits anything" in clf.report_.to_html()) == bool(said)
@@ -468,7 +468,7 @@ def test_a_cap_that_is_hardly_a_limit_is_called_that(tmp_path, capsys):
 
 def test_names_that_differ_by_dots_may_be_one_data_set(tmp_path, capsys):
     for name in ("people-1993", "people.1993"):
-        Ledger.create(tmp_path / f"{name}.db", name, epsilon=1, delta=1e-3)
+        Ledger.create(tmp_path / f"{name}.db", name, epsilon=1, delta=1e-4)
     names = [str(tmp_path / f"{name}.db") for name in ("people-1993", "people.1993")]
     code, out = printed(capsys, ["ledger", "verify", *names])
     assert code == 8 and "are the same data set" in out

@@ -1386,15 +1386,26 @@ def test_a_weak_claim_is_asked_about_wherever_the_model_is_judged(tmp_path, caps
         ["ledger", "verify", ledger, str(folder)],
     ):
         assert run(command) == 8
-        last = (
-            capsys.readouterr()
-            .out.removesuffix("exit code 8: not decided, or a question is open\n")
-            .splitlines()[-1]
-        )
-        assert last.startswith("ASK BEFORE YOU SIGN") and "Who accepts this δ" in last and "(n = 50)" in last
+        *_, asked = re.findall(r"ASK BEFORE YOU SIGN.*Who accepts this δ.*", capsys.readouterr().out)
+        assert "(n = 50)" in asked
     told = record.read_text("utf-8")
     assert "It is weak: δ" in told and "QUESTION: Who accepts this δ" in told
-    assert "leaves open" not in told  # the ledger leaves nothing open
+    assert "leaves open why the δ of the cap" in told
+
+
+@pytest.mark.parametrize(("delta", "asked"), ((1e-3, True), (1.8e-4, True), (1.6e-4, False)))
+def test_a_cap_whose_delta_is_not_below_one_over_the_records_is_asked_about(tmp_path, capsys, delta, asked):
+    """The page says not to sign such a δ, and the cap is what one signs. Of a holdout the page knows all declared records: 6,000, and not 4,800."""
+    rng, ledger = np.random.default_rng(0), str(tmp_path / "L.db")
+    Ledger.create(ledger, "people", epsilon=2, delta=delta)
+    rows = rng.uniform(0, 1, (6000, 1))
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 1)}, classes=["no", "yes"])
+    clf = prepriv.PrivateClassifier(domain, ledger=ledger, holdout=0.2, threads=1)
+    clf.fit(rows, np.where(rows[:, 0] > 0.5, "yes", "no"))
+    clf.model_.save(tmp_path / "m", ledger=ledger)
+    clf.report_.save(tmp_path / "r.html")
+    code = run(["report", str(tmp_path / "m"), "--verify", str(tmp_path / "r.html"), "--ledger", ledger])
+    assert ("why the δ of the cap" in capsys.readouterr().out, code) == (asked, 8 if asked else 0)
 
 
 def test_several_ledgers_of_one_data_set_are_asked_about_and_no_cap_stands_for_all(paid, tmp_path, capsys):

@@ -11,8 +11,9 @@ import pytest
 
 from prepriv import Domain, Numeric, PrivateRegressor
 from prepriv.evaluation.error_band import _most, band_of, error_band
-from prepriv.evaluation.evaluation_plan import plan_evaluation
+from prepriv.evaluation.evaluation_plan import MEAN_RESIDUAL, plan_evaluation
 from prepriv.evaluation.expected import hardly_measured
+from prepriv.evaluation.result import PrivateEvaluation
 
 DOMAIN = Domain.box(0, 1, features=2, target=Numeric(-4, 4))
 
@@ -205,3 +206,20 @@ def test_rows_that_a_forecast_of_intervals_names_are_enough_and_half_of_them_are
         named,
         told(named),
     )
+
+
+def test_a_larger_error_bound_is_named_only_where_so_many_rows_can_give_an_interval():
+    """It was named at 234 rows, where noise and chance alone refuse one at any bound."""
+    rng, said = np.random.default_rng(6), []
+    for n, epsilon in ((234, 1.0), (234, 4.0), (3000, 4.0)):
+        plan = plan_evaluation(DOMAIN, n=n, epsilon=epsilon, measures="residuals", error_bound=1.0)
+        for _ in range(20):
+            counts = rng.normal(0, plan.noise, len(plan.edges) + 1)
+            counts[[0, len(plan.edges) // 2, -1]] += 0.06 * n, 0.88 * n, 0.06 * n
+            of = PrivateEvaluation(
+                plan, {"residuals": counts, MEAN_RESIDUAL: np.array([n / 2, n / 2, 0.0])}, True
+            )
+            with pytest.raises(ValueError) as refused:
+                error_band(of, 0.9)
+            said.append("larger error_bound=" in str(refused.value) and "together" not in str(refused.value))
+    assert not any(said[:40]) and all(said[40:]), said

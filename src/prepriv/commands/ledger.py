@@ -56,7 +56,9 @@ def _number(text: str) -> Decimal:
 def _receipt(text: str) -> Charge:
     sequence, _, head = text.strip().partition(":")
     if not sequence.isdecimal() or not re.fullmatch("[0-9a-fA-F]{64}", head):
-        raise ValueError("a receipt is SEQUENCE:HEAD, as an artifact carries it (the head has 64 digits)")
+        raise ValueError(
+            "a receipt is SEQUENCE:HEAD, the whole head of 64 digits with its row number in front, as `prepriv ledger show` and an artifact have it"
+        )
     return Charge(int(sequence), head.lower())
 
 
@@ -631,7 +633,7 @@ def _is_here(name: str, kept: Charge) -> str:
     what = f"its cap and {rows} are" if kept.sequence else "its cap is"
     return (
         f"{name}: the head given, {kept.sequence}:{kept.head[:12]}, is that of row {kept.sequence}. So {what} what whoever kept the head had then: "
-        "nothing of it was replaced, taken off or put in"
+        "nothing of it was replaced, taken off or put in. No hash covers the days of rows: trust them no more than whoever gave you the file"
     )
 
 

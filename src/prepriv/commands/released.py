@@ -44,7 +44,14 @@ from prepriv.commands.printing import AsJson, console, print_guarantee, print_pr
 from prepriv.commands.receipts import asked_of_rows, files_of, header_of, no_model
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import ScoresAtHand, later_scores
-from prepriv.commands.several import beside_its_rows, booked_together, copies, copy_in_words, hardly_limited
+from prepriv.commands.several import (
+    beside_its_rows,
+    booked_together,
+    copies,
+    copy_in_words,
+    hardly_limited,
+    loose_deltas,
+)
 from prepriv.commands.verify import (
     PASS_ON,
     both_accounts,
@@ -53,6 +60,7 @@ from prepriv.commands.verify import (
     digits_in_words,
     of_another_version,
 )
+from prepriv.domain import what_n_counts
 from prepriv.evaluation.found_hashes import SAID
 from prepriv.ledger import Entry, Ledger, LedgerError
 from prepriv.ledger.verification import odd_days
@@ -62,6 +70,7 @@ from prepriv.release.proofs import proofs_of
 from prepriv.release.record import as_yaml, deployment_record, questions
 from prepriv.release.report import Report
 from prepriv.release.review import asked_of_claim
+from prepriv.release.summary import declared_aside
 from prepriv.tables.inspect import counted_columns
 from prepriv.tables.readers import column_names, names_of, read_table, wrong_header
 
@@ -367,6 +376,13 @@ def _booked(places: list[str] | None, released: Model, page: Report) -> list[str
         return []
 
 
+def _declared(released: Model, page: Report | None) -> tuple[int, str]:
+    """How many records were declared, and what is counted: of a model alone those that trained it."""
+    plan = released.declared
+    aside = 0 if page is None else declared_aside(page) or 0
+    return plan.n + aside, what_n_counts(plan.domain)
+
+
 def _check_charge(
     places: list[str], released: Model, file: Path, page: Report | None
 ) -> tuple[list[str], list[str], bool, Stop | None]:
@@ -410,6 +426,7 @@ def _check_charge(
         many = bool(scored or scores or paid_beside or shown - {own})
         further = [
             *hardly_limited(of_each),
+            *loose_deltas(of_each, *_declared(released, page)),
             *beside_its_rows([*books]).values(),
             *(line for one in scores for line in _asked_of_score(one, released, all_rows)),
             *scores_not_charged(file, released, all_rows, [name for some in named.values() for name in some]),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from prepriv.commands.charged import caps_together, runs_in_words
 from prepriv.guarantees.in_words import guesses_in_words, hardly_limits
+from prepriv.guarantees.printed import down
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.beyond_rows import beyond_rows
-from prepriv.ledger.currency import Quanta, amount_in_words, short_amount
+from prepriv.ledger.currency import Quanta, amount_in_words, decimals, short_amount
 from prepriv.ledger.hash_chain import whose
 
 if TYPE_CHECKING:
@@ -111,6 +113,19 @@ def hardly_limited(books: Mapping[str, Book]) -> list[str]:
             f"whether these {len(books)} ledgers are of the same people: if they are, everything that they may ever hold together is {guesses_in_words(caps)}. "
             "Then ask the curator why the caps are so high"
         )
+    return found
+
+
+def loose_deltas(books: Mapping[str, Book], n: int, counted: str) -> list[str]:
+    """What to ask of ledgers, by their place, whose cap has a δ that is not below 1/n, of so many declared records (or units: `counted`)."""
+    found = list[str]()
+    for place, (header, _) in books.items():
+        delta = decimals(header.unit, header.cap).get("delta", "0")
+        if Fraction(delta) * n >= 1:
+            found.append(
+                f"why the δ of the cap of {place}, {delta}, is not below 1/n = {down(1 / n, 3)}, of {n:,} declared {counted}: publishing one whole record at random would satisfy "
+                "it. Ask the curator before you sign the cap"
+            )
     return found
 
 

@@ -94,7 +94,7 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
             )
         if told := _apart(wanted, other, first, k):
             raise ValueError(
-                f"candidates {first} and {k} read other columns ({told}), and a choice reads one table. Two pipelines need the same columns, and where "
+                f"candidates {first} and {k} read a table differently ({told}), and a choice reads it once. Two pipelines need the same columns, and where "
                 "one imputes a column both must. Where one is not a pipeline, it has no imputer: declare the column as Numeric(low, high, "
                 'missing="impute") in the domain of both'
             )
@@ -127,7 +127,7 @@ def _apart(one: Domain, two: Domain, first: int, second: int) -> str:
                 if getattr(d.columns[name], "missing", "") == "impute"
             ]
             if len(kept) == 1:
-                return f"gaps of {name!r} stay gaps for candidate {kept[0]} alone"
+                return f"only candidate {kept[0]} has an imputer for {name!r}"
             return f"{name!r} is declared differently"
     same = replace(one, n=None) == replace(two, n=None) and list(one.columns) == list(two.columns)
     return "" if same else "their domains are not the same"

@@ -52,11 +52,12 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
 
 def _says_nothing(of: PrivateEvaluation, level: float, last: float, rows: float) -> str:
     """Why an interval would be the declared bounds, and what to do. last: the noisy count of the bar at an open end, of so many rows."""
-    outside, cut = (1 - level) / 2, of.plan.error_share < 1
-    if last > outside * rows > FEWEST * of.all_rows.noise:
+    outside, plan = (1 - level) / 2, of.plan
+    wider = plan.error_share < 1 and ever_given(plan, float(plan.n), _UNLUCKY * of.all_rows.noise, level)
+    if last > outside * rows > FEWEST * of.all_rows.noise and (wider or plan.error_share >= 1):
         finer, why = (
-            ("error_bound", f"errors beyond error_bound={of.plan.error_bound or 0.0:.6g}")
-            if cut
+            ("error_bound", f"errors beyond error_bound={plan.error_bound or 0.0:.6g}")
+            if wider
             else ("bins", "errors within one bar")
         )
         return (
@@ -65,9 +66,11 @@ def _says_nothing(of: PrivateEvaluation, level: float, last: float, rows: float)
             f'evaluation=reg.evaluate(X, y, measures="residuals", {finer}=...), or ask for a smaller level'
         )
     ways = _enough(of, level)
-    if cut and last > outside * rows / 2:
+    if wider and last > outside * rows / 2:
         ways.append("a larger error_bound=")
     told = f"Enough, if errors are as measured: {', or '.join(ways)}" if ways else "More rows give it"
+    if not ways and plan.error_share < 1 and last > outside * rows / 2:
+        told = "More rows together with a larger error_bound= give it"
     return (
         f"too few rows were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
         f"target, nearly whatever is predicted. {told}, in evaluation=reg.evaluate(X, y, ...).{_free(of, level)}"

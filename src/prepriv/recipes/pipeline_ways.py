@@ -59,7 +59,7 @@ _OPEN = (
     "transformers as they are on a private sketch"
 )
 _OTHER_WAY = "The other way is way='sketch', which fits the transformers on rows drawn from a private sketch"
-_ITS_OWN = "The other way, way='sketch', has a warning of its own at this epsilon"
+_ITS_OWN = "The other way, way='sketch', has a warning of its own at this epsilon: either can be the more accurate one"
 _STILL_MORE = "It is taken because the noise of PCA as a step of prepriv would be larger still"
 _BY = {"sketch": "By a sketch", "budget": "By steps of prepriv"}
 _SCALED = "their outputs are cut at their 0.5 % and 99.5 % quantiles, centred and scaled"

@@ -25,8 +25,9 @@ from prepriv.preprocessing.impute_caps import FillReleased, Imputer, midpoints
 from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.release.noise_of_weights import THERE, numbers_released
 
-SMALL = 0.1
-"""Deviations of a column up to which the noise of what fills its gaps is called small: a rule of thumb. With more, no sign is believed."""
+SMALL = 0.102
+"""Deviations of a column up to which the noise of what fills its gaps is called small: a rule of thumb. With more, no sign is believed. A MedianImputer
+of a pipeline gets no more of the budget than leaves 0.1011 (`recipes.own_fits`): below that, no number of records that is named would be enough."""
 _OBSERVED = 0.5  # of the cells, taken to be there: how many are is not released
 _OF_BOUNDS = 0.05  # of its bounds, that a column is taken to vary by where nothing released says it
 _AT_MEDIAN = math.sqrt(
@@ -129,7 +130,7 @@ def list_title(fills: Sequence[NoisyFill], count: int) -> str:
     records = max(one.records for one in fills)
     more = f", or about {float(up(records, 2)):,.0f} records at this ε" if math.isfinite(records) else ""
     return (
-        f"of numbers whose gaps are filled by a number with much noise ({count}). Read one as those above if you know that few of its cells are gaps. If many are, its weight can have "
+        f"of numbers whose gaps, if they have any, are filled by a number with much noise ({count}). Read a column with few or no gaps as those above. If many of its cells are gaps, its weight can have "
         f"either sign, however far from 0 it is. A fill with little noise takes a value of your own that is near its common ones, filled in beforehand and without {fills[0].step}{more}:"
     )
 
