@@ -60,7 +60,7 @@ EDITED = (
 )
 _EDITED_FILE = (
     "the file was edited since it was drafted: columns, bounds, categories and classes are as drafted. Its other lines, such as comments, `rows:`, "
-    "`steps:` and `declared_by:`, were not compared: read them, and ask who changed what, and why"
+    "`steps:` and `declared_by:`, were not compared with the draft: read them, and ask who changed what, and why"
 )
 _NO_FILE = (
     "what it declares is what was drafted. The ledger holds no hash of the file (an earlier version, Python or `--json` made it), so its other lines, such as comments and "

@@ -66,9 +66,8 @@ def _hardly(plan: EvaluationPlan) -> str:
             f"{now.measured} will be known to about ± {100 * now.half:.2g} in 100{of} by the noise alone"
         )
     factor = more = less_noise(_good(plan, answered=bool(refusals)))
-    if factor == math.inf or _INTERVAL in now.refused(
-        now.best
-    ):  # figures are refused by the chance of the rows, too
+    by_chance = _INTERVAL in now.refused(now.best)
+    if factor == math.inf or by_chance:  # figures are refused by the chance of the rows, too
         more = less_noise(lambda times: _good(_of_rows(plan, times), answered=bool(refusals))(1.0))
     enough = what_is_enough(
         factor,

@@ -9,6 +9,14 @@ SERVER = "tests/ledger/test_ledger_postgres.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "a cap whose δ would allow whole records to be published is signed without a question",
+        "an officer's: ε 1.2 and δ 0.02 of 2,000 records",
+        "commands/several.py",
+        "        if Fraction(delta) * n >= 1:\n",
+        "        if Fraction(delta) >= 1:\n",
+        ("tests/commands/test_report_ledger.py", "-k", "whose_delta"),
+    ),
+    Mutant(
         "a ledger mounted by itself",
         "SQLite: two names of one file are two logs",
         "ledger/mounts.py",

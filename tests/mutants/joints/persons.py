@@ -43,6 +43,14 @@ MUTANTS: tuple[Mutant, ...] = (
         (NEEDS, "-k", "before_a_charge"),
     ),
     Mutant(
+        "an epsilon that is named of a refused draft, and is not enough",
+        "a cure that does not cure",
+        "description/draft_needs.py",
+        "_to_see(with_epsilon(epsilon(times)), name) <= look.n / 2",
+        "_to_see(with_epsilon(epsilon(times)), name) <= look.n",
+        (NEEDS, "-k", "epsilon_that_a_refusal_names"),
+    ),
+    Mutant(
         "drafts that may well be seen are refused",
         "a refusal of drafts that mostly show two classes",
         "description/draft_needs.py",

@@ -80,6 +80,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_noisy_fills.py",),
     ),
     Mutant(
+        "records that are enough for a fill, and are not, because the recipe gives it a little less",
+        "a newcomer's: of 7,000 records, which were named, 7,100 were named",
+        "release/noisy_fills.py",
+        "SMALL = 0.102\n",
+        "SMALL = 0.1\n",
+        ("tests/release/test_noisy_fills.py", "-k", "named_after_a_pipeline"),
+    ),
+    Mutant(
         "what the categories of a column share is lost on its way to the intercept",
         "our own: scores that no row has",
         "release/coefficients.py",
