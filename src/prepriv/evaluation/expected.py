@@ -38,6 +38,8 @@ _RARER, _NARROWER = 0.05, 0.3
 _ABOUT_HALF = 0.6
 _CUTS_FEW = 0.25  # of the error bound: with such a deviation half of it cuts few errors
 _SQUARED = "mean squared error"
+# Which measure alone is named first: with `confusion` accuracy is compared with the commonest class.
+_ALONE = ("confusion", "accuracy", "scores", "log_loss", "r2", "residuals", "absolute_error", "squared_error")
 _INTERVAL = f"predict_interval(level={LEVEL:g})"
 _LABELLED = "All numbers are for rows with a label: where some have none, intervals are longer, and a class or group needs so many rows that have one. "
 
@@ -107,12 +109,13 @@ def _cures(plan: EvaluationPlan, now: _Expected, *, answered: bool) -> list[str]
     bound."""
     told, missing = list[str](), {*(now.refused(now.aimed) if answered else [])}
     missing = {_INTERVAL} & missing or missing  # one measure gives it, and no figure
-    for measure in plan.measures if len(plan.measures) > 1 else ():
+    for measure in sorted(plan.measures, key=_ALONE.index) if len(plan.measures) > 1 else ():
         alone = replace(plan, measures=(measure,))
         gives = {name.split(" of ")[0] for name in _Expected(alone, 1.0)._made(now.best, 0.0).figures}
         gives |= {_INTERVAL} if measure == "residuals" else set()
         if (not missing or gives & missing) and _good(alone, answered=answered)(1.0):
-            told = ["fewer measures"]
+            told = [f"fewer measures, such as {measure} alone"]
+            break
     if now.loose:
         half = replace(plan, error_bound=(plan.error_bound or 0.0) / 2)
         told += ["a smaller error bound"] * _good(half, answered=answered)(1.0)
