@@ -26,7 +26,7 @@ from prepriv.guarantees.training_part import TrainingPart, training_on
 from prepriv.learners.learner import Learner
 from prepriv.mechanisms.session import Session
 from prepriv.placed.checks import check_budget, check_domain, check_places
-from prepriv.plans.decision import decision, warn_without_probabilities
+from prepriv.plans.decision import decision, warn_of_weights
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.priced import Priced
 from prepriv.preprocessing.base import Step
@@ -182,7 +182,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         more, weights = self._decision(domain)
         plan = make_plan(domain, (*steps, *more), learner, epsilon=epsilon, delta=delta, n=n)
         if more or weights:
-            warn_without_probabilities(plan.learner)
+            warn_of_weights(plan)
         return replace(plan, class_weight=weights) if weights else plan
 
     def _decision(self, domain: Domain) -> tuple[tuple[Step, ...], tuple[float, ...]]:

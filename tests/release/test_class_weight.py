@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 import warnings
 
 import numpy as np
@@ -220,10 +221,10 @@ def test_weights_are_doubted_where_a_loss_has_no_probabilities_and_only_there():
     learner = GradientDescent(SquaredHinge(), steps=20, clip_norm=1.0)
     for more in ({"class_weight": "balanced"}, {"threshold": 0.2}):
         with pytest.warns(UserWarning, match="not calibrated"):
-            prepriv.PrivateClassifier(DOMAIN, learner=learner, **more).plan(1000)
+            prepriv.PrivateClassifier(DOMAIN, learner=learner, **more).plan(3000)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            prepriv.PrivateClassifier(DOMAIN, learner="auto", **more).plan(1000)
+            prepriv.PrivateClassifier(DOMAIN, learner="auto", **more).plan(3000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         prepriv.PrivateClassifier(DOMAIN, learner=learner).plan(1000)
@@ -237,3 +238,56 @@ def test_an_evaluation_in_python_advises_as_the_command_does(balanced):
         assert found.weighed is weighed and told and all(line in str(found) for line in told)
     held = fitted(class_weight={"yes": 3}, holdout=0.3)
     assert held.evaluation_.weighed
+
+
+@pytest.mark.parametrize("adjacency", ("replace-one", "add-or-remove-one"))
+def test_counts_that_noise_decides_are_told_before_the_charge_and_what_is_named_is_enough(adjacency):
+    """602 patients of whom 79 are ill, ε = 1: twenty fits called from 1 % to 80 % of them ill, without a word."""
+    domain = prepriv.Domain.box(0, 1, 3, ["no", "yes"], adjacency=adjacency)
+
+    def told(n, epsilon, **weights):
+        clf = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=1e-5, steps=[], **weights)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            clf.plan(n)
+        return " ".join(str(w.message) for w in caught if "counts each class" in str(w.message))
+
+    said = told(602, 1.0, class_weight="balanced")
+    noise = int(re.findall(r"noise of up to about (\d+) of the 602 records", said)[0])
+    epsilon, records = re.findall(r"epsilon = ([\d.]+), or ([\d,]+) records", said)[0]
+    assert not told(602, float(epsilon), class_weight="balanced")
+    assert not told(int(records.replace(",", "")), 1.0, class_weight="balanced")
+    assert told(602, 0.9 * float(epsilon), class_weight="balanced") and not told(
+        602, 1.0, class_weight={"yes": 6.6}
+    )
+    plan = prepriv.PrivateClassifier(domain, epsilon=1.0, delta=1e-5, steps=[], class_weight="balanced").plan(
+        602
+    )
+    rows = np.random.default_rng(0).random((602, 3))
+    labels = np.where(np.arange(602) < 79, "yes", "no")
+    off = [
+        np.ptp(np.array(fit.model_.maps[-1].counts)) - (602 - 2 * 79)
+        for fit in (
+            prepriv.PrivateClassifier(
+                domain.with_n(602), epsilon=1.0, delta=1e-5, steps=[], class_weight="balanced", threads=1
+            ).fit(rows, labels)
+            for _ in range(20)
+        )
+    ]
+    assert plan.n == 602 and np.std(off) < np.sqrt(2) * noise / 1.96 * 1.6
+
+
+def test_the_commonest_class_by_noisy_counts_stands_with_its_interval():
+    """72.6 stood there, and 92: the truth was 86.9."""
+    domain, held = prepriv.Domain.box(0, 1, 3, ["no", "yes"], n=602), 0
+    rows, labels = np.random.default_rng(0).random((602, 3)), np.where(np.arange(602) < 79, "yes", "no")
+    for _ in range(20):
+        clf = prepriv.PrivateClassifier(
+            domain, epsilon=1.0, delta=1e-5, steps=[], class_weight="balanced", threads=1
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            told = " ".join(clf.fit(rows, labels).report_.summary.good)
+        name, low, high = re.findall(r'predicting "(\w+)".* about \d+ \((\d+) to (\d+)\) times', told)[0]
+        held += float(low) <= 100 * (523 if name == "no" else 79) / 602 <= float(high)
+    assert held >= 16

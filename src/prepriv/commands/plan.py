@@ -35,7 +35,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import down, exact, percent, places, plain, up
 from prepriv.learners.learner import Learner
 from prepriv.placed.checks import check_budget
-from prepriv.plans.decision import decision_in_words, warn_without_probabilities
+from prepriv.plans.decision import decision_in_words, warn_of_weights
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.plans.price import Price, prices
 from prepriv.preprocessing import Step
@@ -102,7 +102,7 @@ def plan_for(
     more, weights = schema.decision(domain)
     frozen = make_plan(domain, (*built, *more), learner, epsilon=epsilon, delta=delta, n=rows)
     if more or weights:
-        warn_without_probabilities(frozen.learner)
+        warn_of_weights(frozen)
     frozen = replace(frozen, class_weight=weights) if weights else frozen
     check_public(frozen)  # before anything can be charged
     return frozen

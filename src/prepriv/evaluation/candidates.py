@@ -13,7 +13,7 @@ from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Loss
-from prepriv.plans.decision import decision, warn_without_probabilities
+from prepriv.plans.decision import decision, warn_of_weights
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
@@ -56,7 +56,7 @@ class Candidate:
         more, weights = decision(domain, self.class_weight, self.threshold)
         plan = make_plan(domain, (*steps, *more), learner, epsilon=epsilon, delta=delta, n=n)
         if more or weights:
-            warn_without_probabilities(plan.learner)
+            warn_of_weights(plan)
         return replace(plan, class_weight=weights) if weights else plan
 
 

@@ -8,31 +8,58 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prepriv._arguments import number, shown
 from prepriv._callers import callers_level
 from prepriv._text import printable
-from prepriv.domain import Domain, ascending
+from prepriv.domain import Domain, ascending, what_n_counts
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
+from prepriv.guarantees.printed import up
 from prepriv.learners.losses import is_likelihood
 from prepriv.payment import Budget
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.class_counts import ClassCounts
 from prepriv.tables.cell import text_of
 
+if TYPE_CHECKING:  # which are made with a decision
+    from prepriv.plans.plan import Plan
+
+_OF_EVEN = 0.2  # of an equal share of the records: with so much noise of a count weights are said to be noisy
 _NAMED = 12  # classes by name in a sentence
 COUNT_SHARE = 0.01  # of the budget: the noise of a count is then 7 / s of the records
 
 
-def warn_without_probabilities(learner: Any) -> None:
-    """Warn where weights are to multiply what is not a probability."""
-    if not is_likelihood(learner.loss):
-        warnings.warn(
-            f"class_weight and threshold weigh probabilities, and those of the loss {learner.loss.name} are not calibrated: a rare class is "
-            "predicted too often or too rarely. Take Logistic or Softmax, the recipe's losses",
-            UserWarning,
-            stacklevel=callers_level(),
+def warn_of_weights(plan: Plan) -> None:
+    """Warn where weights are to multiply what is not a probability, and where noise decides them."""
+    loss, told = plan.learner.loss, hardly_counted(plan)
+    uncalibrated = (
+        f"class_weight and threshold weigh probabilities, and those of the loss {loss.name} are not calibrated: a rare class is "
+        "predicted too often or too rarely. Take Logistic or Softmax, the recipe's losses"
+    )
+    for why in filter(None, ("" if is_likelihood(loss) else uncalibrated, told)):
+        warnings.warn(why, UserWarning, stacklevel=callers_level())
+
+
+def hardly_counted(plan: Plan) -> str:
+    """What has to be said before the charge where weights are 1 over counts with so much noise, or nothing. No record is read."""
+    for planned in plan.steps:
+        if not isinstance(planned.step, ClassCounts) or not planned.noise_multiplier:
+            continue
+        half = 1.96 * planned.noise_multiplier * (planned.shift or 0.0)
+        factor = half * len(plan.domain.classes) / (_OF_EVEN * plan.n)
+        if factor <= 1:
+            return ""
+        whose, larger = what_n_counts(plan.domain), larger_epsilon(factor, plan.epsilon, plan.delta)
+        ways = [f"epsilon = {larger:g}"] * (larger <= MOST_NAMED) + [
+            f"{float(up(plan.n * factor, 2)):,.0f} {whose}"
+        ]
+        return (
+            f"class_weight='balanced' counts each class with noise of up to about {float(up(half, 2)):,.0f} of the {plan.n:,} {whose}, so a rare class can get nearly any weight. "
+            "Weights that you know without the table are free and have no noise, such as class_weight={'yes': 5} for one yes in six. "
+            f"Enough for counts: {', or '.join(ways)}"
         )
+    return ""
 
 
 def decision(

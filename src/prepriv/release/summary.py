@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -109,7 +110,7 @@ class ReportSummary:
         if found is None and (most := _counted(report)) is not None:
             good += (
                 f'Always predicting "{printable(most.name)}", the commonest class, would be right about {most} times in 100, '
-                "by the noisy counts that weigh its predictions.",
+                "by the noisy counts that weigh its predictions, with the 95 % interval of their noise.",
             )
         if one:
             good = (f"{one.partition(':')[0]}, and so says nothing about the rows.", *good)
@@ -183,8 +184,15 @@ def _counted(report: Report) -> Share | None:
     counted = [] if model is None else [m.counts for m in model.maps if isinstance(m, CountedClasses)]
     if not counted or model is None:
         return None
-    counts = counted[0]
-    return Share(str(model.domain.classes[int(counts.argmax())]), float(counts.max() / counts.sum()))
+    counts, most = counted[0], str(model.domain.classes[int(counted[0].argmax())])
+    share = float(counts.max() / counts.sum())
+    noise = max(
+        (p.noise_multiplier or 0.0) * (p.shift or 0.0)
+        for p in report.plan.steps
+        if isinstance(p.step, ClassCounts)
+    )
+    half = 1.96 * noise * math.hypot(1 - share, share * math.sqrt(len(counts) - 1)) / float(counts.sum())
+    return Share(most, share, max(0.0, share - half), min(1.0, share + half))
 
 
 def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:

@@ -118,6 +118,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_error_band.py", "-k", "rarely_have"),
     ),
     Mutant(
+        "balanced weights that noise decides, without a word",
+        "a newcomer's: from 1 % to 80 % of 602 patients were called ill",
+        "plans/decision.py",
+        "        if factor <= 1:\n",
+        "        if factor <= 100:\n",
+        ("tests/release/test_class_weight.py", "-k", "noise_decides"),
+    ),
+    Mutant(
+        "the commonest class by noisy counts, without their noise",
+        "a newcomer's: 72.6 stood there, and 92, where 86.9 was true",
+        "release/summary.py",
+        "    half = 1.96 * noise * ",
+        "    half = 0.1 * noise * ",
+        ("tests/release/test_class_weight.py", "-k", "stands_with_its_interval"),
+    ),
+    Mutant(
         "a larger error bound as a cure where rows are too few for any",
         "a newcomer's: 100 of 100 such measurements were refused again",
         "evaluation/error_band.py",
