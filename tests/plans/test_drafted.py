@@ -242,7 +242,7 @@ def test_a_draft_that_states_less_than_it_spends_is_refused():
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pa.csv.write_csv(TABLE, "t.csv")
-    Ledger.create("L.db", "people", epsilon=4.5, delta=1e-3)
+    Ledger.create("L.db", "people", epsilon=4.5, delta=1e-4)
     return tmp_path
 
 
