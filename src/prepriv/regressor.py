@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine
 from prepriv.estimators import PrivateEstimator
-from prepriv.evaluation.error_band import LEVEL, error_band
+from prepriv.evaluation.error_band import BAND_LEVEL, error_band
 from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.learners.learner import Learner
@@ -131,7 +131,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return float(super().intercept_[0])
 
     def predict_interval(
-        self, X: Any, level: float = LEVEL, *, evaluation: PrivateEvaluation | None = None
+        self, X: Any, level: float = BAND_LEVEL, *, evaluation: PrivateEvaluation | None = None
     ) -> NDArray[np.float64]:
         """Predict intervals that contain the targets of new rows.
 

@@ -223,3 +223,9 @@ def test_a_larger_error_bound_is_named_only_where_so_many_rows_can_give_an_inter
                 error_band(of, 0.9)
             said.append("larger error_bound=" in str(refused.value) and "together" not in str(refused.value))
     assert not any(said[:40]) and all(said[40:]), said
+
+
+@pytest.mark.parametrize(("bins", "refused"), ((2, True), (3, False), (4, False)))
+def test_a_forecast_knows_that_one_edge_has_no_two_ends(bins, refused):
+    plan = plan_evaluation(DOMAIN, n=100_000, epsilon=1.0, measures="residuals", bins=bins)
+    assert ("predict_interval" in hardly_measured(plan)) is refused

@@ -288,7 +288,7 @@ _OLDER = (
         "a count of classes is raised to what the true ones say",
         "a data-dependent number beside the mechanism",
         "preprocessing/class_counts.py",
-        "np.maximum(counts, max(1.0, mechanisms",
+        "np.maximum(counts, _least(mechanisms",
         "np.maximum(np.bincount(np.maximum(mechanisms.labels, 0), minlength=self.classes), min(1.0, mechanisms",
         replayed("counts"),
     ),

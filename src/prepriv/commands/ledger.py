@@ -633,7 +633,7 @@ def _is_here(name: str, kept: Charge) -> str:
     what = f"its cap and {rows} are" if kept.sequence else "its cap is"
     return (
         f"{name}: the head given, {kept.sequence}:{kept.head[:12]}, is that of row {kept.sequence}. So {what} what whoever kept the head had then: "
-        "nothing of it was replaced, taken off or put in. No hash covers the days of rows: trust them no more than whoever gave you the file"
+        "nothing of it was replaced, taken off or put in. No hash covers the days of its rows, so nothing here shows whether they were changed"
     )
 
 

@@ -123,7 +123,7 @@ def loose_deltas(books: Mapping[str, Book], n: int, counted: str) -> list[str]:
         delta = decimals(header.unit, header.cap).get("delta", "0")
         if Fraction(delta) * n >= 1:
             found.append(
-                f"why the δ of the cap of {place}, {delta}, is not below 1/n = {down(1 / n, 3)}, of {n:,} declared {counted}: publishing one whole record at random would satisfy "
+                f"why the δ of the cap of {place}, {delta}, is not below 1/n = {down(1 / n, 3)}, of {n:,} declared {counted}: publishing one whole {counted.removesuffix('s')} at random would satisfy "
                 "it. Ask the curator before you sign the cap"
             )
     return found

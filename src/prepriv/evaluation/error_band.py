@@ -18,7 +18,7 @@ from prepriv.guarantees.printed import up
 if TYPE_CHECKING:  # what is measured is forecast with `ever_given`
     from prepriv.evaluation.result import PrivateEvaluation
 
-LEVEL = 0.9  # of an interval, where none is asked for
+BAND_LEVEL = 0.9  # of an interval, where none is asked for
 _FAILURE = 0.05  # of a band that covers less than its level
 _LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 _SEEN, _UNLUCKY = (
@@ -110,8 +110,9 @@ def _counted(of: PrivateEvaluation) -> tuple[Floats, Floats, float]:
     return edges, np.array([count for _, _, count in of.residuals]), of.all_rows.noise
 
 
-def ever_given(plan: EvaluationPlan, rows: float, noise: float, level: float = LEVEL) -> bool:
-    """Whether a plan that counts errors by size gives an interval if so many rows all have an error near 0. No others give one more often."""
+def ever_given(plan: EvaluationPlan, rows: float, noise: float, level: float = BAND_LEVEL) -> bool:
+    """Whether a plan that counts errors by size gives an interval if so many rows all have an error near 0: then the tails are empty, and no other errors
+    have shorter intervals (docs/proofs/evaluation.md)."""
     edges = (plan.error_bound or 0.0) * (2 * np.array(plan.edges) - 1)
     counts = np.zeros(len(edges) + 1)
     counts[np.searchsorted(edges, 0.0)] = rows

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from prepriv._arrays import Floats
 from prepriv.adjacency import n_is_public
-from prepriv.evaluation.error_band import LEVEL, ever_given
+from prepriv.evaluation.error_band import BAND_LEVEL, ever_given
 from prepriv.evaluation.evaluation_plan import ERROR_OF_MEAN, LOSS_BOUND, EvaluationPlan, drowned
 from prepriv.evaluation.figures import Measured
 from prepriv.evaluation.intervals import Figure
@@ -40,7 +40,7 @@ _CUTS_FEW = 0.25  # of the error bound: with such a deviation half of it cuts fe
 _SQUARED = "mean squared error"
 # Which measure alone is named first: with `confusion` accuracy is compared with the commonest class.
 _ALONE = ("confusion", "accuracy", "scores", "log_loss", "r2", "residuals", "absolute_error", "squared_error")
-_INTERVAL = f"predict_interval(level={LEVEL:g})"
+_INTERVAL = f"predict_interval(level={BAND_LEVEL:g})"
 _LABELLED = "All numbers are for rows with a label: where some have none, intervals are longer, and a class or group needs so many rows that have one. "
 
 
@@ -108,7 +108,7 @@ def _cures(plan: EvaluationPlan, now: _Expected, *, answered: bool) -> list[str]
     """What is enough at this ε and number of rows, beside less noise: fewer measures, of which one alone gives what is refused now, or a smaller error
     bound."""
     told, missing = list[str](), {*(now.refused(now.aimed) if answered else [])}
-    missing = {_INTERVAL} & missing or missing  # one measure gives it, and no figure
+    missing = {_INTERVAL} & missing or missing  # "residuals" alone gives intervals
     for measure in sorted(plan.measures, key=_ALONE.index) if len(plan.measures) > 1 else ():
         alone = replace(plan, measures=(measure,))
         gives = {name.split(" of ")[0] for name in _Expected(alone, 1.0)._made(now.best, 0.0).figures}

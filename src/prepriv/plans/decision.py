@@ -6,6 +6,7 @@ beyond that count, and the same for every learner whose loss has probabilities (
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,16 @@ from prepriv._text import printable
 from prepriv.domain import Domain, ascending, what_n_counts
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import up
+from prepriv.guarantees.training_part import (
+    LEAVES_MORE,
+    forecast_n,
+    leaves_as_much,
+    names_none,
+    price_now,
+    price_of,
+    table_now,
+    table_of,
+)
 from prepriv.learners.losses import is_likelihood
 from prepriv.payment import Budget
 from prepriv.preprocessing.base import Step
@@ -43,23 +54,25 @@ def warn_of_weights(plan: Plan) -> None:
 
 def hardly_counted(plan: Plan) -> str:
     """What has to be said before the charge where weights are 1 over counts with so much noise, or nothing. No record is read."""
-    for planned in plan.steps:
-        if not isinstance(planned.step, ClassCounts) or not planned.noise_multiplier:
-            continue
-        half = 1.96 * planned.noise_multiplier * (planned.shift or 0.0)
-        factor = half * len(plan.domain.classes) / (_OF_EVEN * plan.n)
-        if factor <= 1:
-            return ""
-        whose, larger = what_n_counts(plan.domain), larger_epsilon(factor, plan.epsilon, plan.delta)
-        ways = [f"epsilon = {larger:g}"] * (larger <= MOST_NAMED) + [
-            f"{float(up(plan.n * factor, 2)):,.0f} {whose}"
-        ]
-        return (
-            f"class_weight='balanced' counts each class with noise of up to about {float(up(half, 2)):,.0f} of the {plan.n:,} {whose}, so a rare class can get nearly any weight. "
-            "Weights that you know without the table are free and have no noise, such as class_weight={'yes': 5} for one yes in six. "
-            f"Enough for counts: {', or '.join(ways)}"
-        )
-    return ""
+    counted = [planned for planned in plan.steps if isinstance(planned.step, ClassCounts)]
+    if not counted or not plan.private:
+        return ""
+    half = 1.96 * (counted[0].noise_multiplier or 0.0) * (counted[0].shift or 0.0)
+    n, whose = forecast_n(plan.n), what_n_counts(plan.domain)
+    factor = half * len(plan.domain.classes) / (_OF_EVEN * n)
+    if factor <= 1:
+        return ""
+    told = (
+        f"class_weight='balanced' counts each class with noise of up to about {float(up(half, 2)):,.0f}, of {table_now(n, whose)}: a rare class can get nearly any weight. "
+        "Weights that you know without the table are free and have no noise, such as class_weight={'yes': 5} for one yes in six"
+    )
+    if names_none():
+        return f"{told}. {LEAVES_MORE}"
+    larger = price_of(larger_epsilon(factor, plan.epsilon, plan.delta))
+    ways = [f"epsilon = {larger:g} in place of {price_now(plan.epsilon):g}"] * (larger <= MOST_NAMED)
+    rows = int(float(up(table_of(math.ceil(n * factor)), 2)))
+    ways += [f"{rows:,} {whose} in place of {table_now(n)}"] * leaves_as_much(rows)
+    return f"{told}. Enough for the counts: {', or '.join(ways)}" if ways else f"{told}. {LEAVES_MORE}"
 
 
 def decision(

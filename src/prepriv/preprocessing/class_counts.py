@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtri
 
 from prepriv._arguments import integer, settle
 from prepriv._arrays import Floats
@@ -15,6 +16,8 @@ from prepriv.mechanisms.handle import Mechanisms
 from prepriv.preprocessing.base import ReleasedMap, Rows, RowShift, Step
 from prepriv.preprocessing.stored_map import StoredMap
 from prepriv.space import Space
+
+_FAILURE = 0.05  # of an interval of a share
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,25 @@ class CountedClasses(StoredMap):
 
     def transform(self, x: Floats) -> Floats:
         return x
+
+
+def share_among(counts: Floats, noise: float, at: int) -> tuple[float, float]:
+    """(low, high) of the share of one class among the records of declared classes, from counts as `ClassCounts` releases them, with noise of this deviation.
+
+    It holds with probability 95 % or more over the noise, whichever class is chosen by the counts. Proof: docs/proofs/class_weight.md.
+    """
+    far = float(ndtri(1 - _FAILURE / (2 * len(counts)))) * noise
+    low = np.maximum(counts - far, 0.0) * (counts > _least(noise))  # a raised count can be of 0 records
+    high, others = counts + far, np.arange(len(counts)) != at
+    return (
+        float(low[at] / (low[at] + high[others].sum())),
+        float(high[at] / (high[at] + low[others].sum())),
+    )
+
+
+def _least(noise: float) -> float:
+    """To which counts are raised."""
+    return max(1.0, noise)
 
 
 @dataclass(frozen=True)
@@ -91,5 +113,5 @@ class ClassCounts(Step):
     def fit_budget(self, rows: Rows, space: Space, n: int, mechanisms: Mechanisms) -> ReleasedMap:
         counts = mechanisms.class_counts(self.classes)
         return CountedClasses(
-            np.maximum(counts, max(1.0, mechanisms.noise_multiplier * mechanisms.l2_sensitivity))
+            np.maximum(counts, _least(mechanisms.noise_multiplier * mechanisms.l2_sensitivity))
         )

@@ -93,12 +93,17 @@ class OwnPart:
 
 @dataclass(frozen=True)
 class OwnChain:
-    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share. lost: whether the directions
-    of one of them are little but noise."""
+    """Steps with shares. rough: the names of those whose noise is larger than they want, at the largest share. noise: of a direction of PCA over the
+    variance of one, 0 without PCA."""
 
     steps: tuple[Step, ...]
     rough: tuple[str, ...]
-    lost: bool
+    noise: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether the directions of PCA are little but noise."""
+        return self.noise > _LOST
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ class OwnFits:
 
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:
         """The steps, each with as large a share as its noise wants. missing: means of gaps are paid for by sensitivity under this cap."""
-        made, coarse, lost = list[Step](), list[str](), False
+        made, coarse, largest = list[Step](), list[str](), 0.0
         for template in self.templates:
             *_, space = (domain.space, *(after for _, _, after in walk(made, domain.space)))
             if missing is not None and isinstance(template, MeanImputer):
@@ -148,8 +153,8 @@ class OwnFits:
             wanted, most = _WANTED.get(type(step), (math.inf, 0.0))
             if most > 0.05 and noise > _COARSE * wanted:
                 coarse.append(step.name)
-            lost = lost or (step.directions is not None and noise > _LOST)
-        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)), lost)
+            largest = max(largest, noise if step.directions is not None else 0.0)
+        return OwnChain(tuple(made), tuple(dict.fromkeys(coarse)), largest)
 
 
 def _with_share(step: Step, space: Space, domain: Domain, n: int, mu: float) -> tuple[Step, float]:

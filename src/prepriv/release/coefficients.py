@@ -65,8 +65,8 @@ _LITTLE_NOISE = (
 )
 TELL_THE_SAME = (
     "Columns that tell nearly the same share one effect. How it is divided among them can be noise, several times the noise that is given here{}, and such "
-    "a weight can stand out with either sign. Training that stops early divides it in a way of its own, too, in each fit alike and at a larger ε as well: then a second fit has the same wrong sign. "
-    "To read signs, leave all but one of such columns out, and train without them."
+    "a weight can stand out with either sign. Training that stops early can turn a sign, too, and a second fit then has the same wrong sign. "
+    "Trained without the others, one of such columns has a weight that says what they share."
 )
 """What the noise of weights leaves out: it takes other columns to tell half of what a column says."""
 EACH_HAS_A_LABEL = (

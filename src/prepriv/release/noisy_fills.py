@@ -26,8 +26,9 @@ from prepriv.preprocessing.impute_median import MedianImputer
 from prepriv.release.noise_of_weights import THERE, numbers_released
 
 SMALL = 0.102
-"""Deviations of a column up to which the noise of what fills its gaps is called small: a rule of thumb. With more, no sign is believed. A MedianImputer
-of a pipeline gets no more of the budget than leaves 0.1011 (`recipes.own_fits`): below that, no number of records that is named would be enough."""
+"""Deviations of a column up to which the noise of what fills its gaps is called small: a rule of thumb. With more, no sign is believed. The
+MedianImputer of a pipeline gets a share of the budget that leaves 0.1011 (`recipes.own_fits`). With a limit below that, the numbers of records that are
+named would not be enough."""
 _OBSERVED = 0.5  # of the cells, taken to be there: how many are is not released
 _OF_BOUNDS = 0.05  # of its bounds, that a column is taken to vary by where nothing released says it
 _AT_MEDIAN = math.sqrt(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -18,7 +17,7 @@ from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, hardly_limits,
 from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
-from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses
+from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses, share_among
 from prepriv.recipes.automatic import NOISE_ALONE
 from prepriv.release.advice import noise_in_words, one_number_in_words, sums_in_words, to_do
 from prepriv.release.quality import Quality, Share
@@ -110,7 +109,7 @@ class ReportSummary:
         if found is None and (most := _counted(report)) is not None:
             good += (
                 f'Always predicting "{printable(most.name)}", the commonest class, would be right about {most} times in 100, '
-                "by the noisy counts that weigh its predictions, with the 95 % interval of their noise.",
+                "by the noisy counts that weigh its predictions (in brackets the 95 % interval of their noise).",
             )
         if one:
             good = (f"{one.partition(':')[0]}, and so says nothing about the rows.", *good)
@@ -184,15 +183,15 @@ def _counted(report: Report) -> Share | None:
     counted = [] if model is None else [m.counts for m in model.maps if isinstance(m, CountedClasses)]
     if not counted or model is None:
         return None
-    counts, most = counted[0], str(model.domain.classes[int(counted[0].argmax())])
-    share = float(counts.max() / counts.sum())
-    noise = max(
+    counts, at = counted[0], int(counted[0].argmax())
+    (noise,) = (
         (p.noise_multiplier or 0.0) * (p.shift or 0.0)
         for p in report.plan.steps
         if isinstance(p.step, ClassCounts)
     )
-    half = 1.96 * noise * math.hypot(1 - share, share * math.sqrt(len(counts) - 1)) / float(counts.sum())
-    return Share(most, share, max(0.0, share - half), min(1.0, share + half))
+    return Share(
+        str(model.domain.classes[at]), float(counts[at] / counts.sum()), *share_among(counts, noise, at)
+    )
 
 
 def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:
