@@ -194,7 +194,7 @@ def test_a_column_of_which_one_value_alone_was_seen_is_named():
         counts[ZERO] = zeros
         coarse, said = coarse_range(counts, np.array([ZERO]), 20.0, 4000)
         assert coarse == (0.0, 0.0) and "only the value 0 was seen" in said and "0 to 1 are a guess" in said
-    assert "Up to 1,060 records" in said and 'categories: ["0", "1"]' in said
+    assert "Up to 1,060 records" in said and 'categories: ["0", "1", "2"]' in said
     counts[bin_of(8.0)] = 500
     assert coarse_range(counts, np.array([ZERO, bin_of(8.0)]), 20.0, 4000)[0][0] == 0.0
 

@@ -83,7 +83,7 @@ def coarse_range(
     if low == high == ZERO:
         said = (
             f"only the value 0 was seen above the noise. Up to {most:,} records may have another one, so the bounds 0 to 1 are a guess: declare them. "
-            'A column of 0 and 1 can stay a number. Of a column of other codes declare the categories, such as {type: categorical, categories: ["1", "2", "3"]}'
+            'A column of 0 and 1 can stay a number. Of a column of other codes declare the categories, such as {type: categorical, categories: ["0", "1", "2"]}'
         )
         return range_seen, said
     if n - seen <= MOST_BEYOND * n + _SURELY * deviation:
