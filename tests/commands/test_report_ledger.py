@@ -970,6 +970,20 @@ def by_hand(tmp_path_factory):
     return folder
 
 
+def test_the_rows_that_trained_are_not_all_rows_of_a_schema(by_hand, tmp_path, capsys):
+    """A schema with the number of those alone was said to declare what its model declares."""
+    shutil.copytree(by_hand, given := tmp_path / "p")
+    trained = prepriv.Model.load(given / "run" / "model").declared.n
+    schema = given / "S.yaml"
+    schema.write_text(schema.read_text().replace("rows: 50", f"rows: {trained}"))
+    asked = ["ledger", "verify", str(given / "L.db"), str(schema), str(given / "run")]
+    assert trained < 50 and run(asked) == 8
+    assert f"`rows: {trained}` is not the number of the model and its page" in capsys.readouterr().out
+    (given / "run" / "report.html").unlink()
+    (given / "run" / "report.json").unlink()
+    assert run(asked) == 8 and f"`rows: {trained}` was not compared" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "old, new, said",
     [

@@ -256,7 +256,7 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
     apart = {name: _apart(domain, other.domain) for name, other in models.items()}
     alike = [name for name in near if not apart[name]] or [name for name in models if not apart[name]]
     name = next(
-        (one for one in alike if domain.n in models[one].rows), min(apart, key=lambda one: len(apart[one]))
+        (one for one in alike if domain.n == models[one].rows[-1]), min(apart, key=lambda one: len(apart[one]))
     )
     if apart[name]:
         found.undecided.append(
@@ -269,7 +269,7 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
             f"it declares what {name} declares, and does not name the private draft that the model claims: its lines under `drafted:` were taken out"
         )
         return
-    same = domain.n in model.rows
+    same = domain.n == model.rows[-1] and not model.unknown  # those set aside are rows of the table, too
     parts = f"columns, {'rows, ' if same else ''}label, neighbours, units and `declared_by:`"
     found.remarks.append(f"it declares what {name} declares: {parts}")
     found.model = name
@@ -281,7 +281,7 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
         stated = f"{trained} in training" + (f", {whole[0]} with those that were set aside" if whole else "")
         found.undecided.append(
             f"its `rows: {domain.n}` was not compared: the model was trained on {known}, and {model.unknown}"
-            if model.unknown and domain.n > max(model.rows)
+            if model.unknown and domain.n >= model.rows[-1]
             else f"its `rows: {domain.n}` is not the number of the model and its page ({stated}). A run can declare a number of its own: ask which one is right"
         )
 

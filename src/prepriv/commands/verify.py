@@ -196,7 +196,10 @@ def _values_apart(made: Any, said: Any, at: str) -> list[str]:
         return []
     if isinstance(made, (list, dict)) or isinstance(said, (list, dict)):
         return [at]
-    return [f"{at}: {lines_apart(*(None if one is _Nothing else str(one) for one in (said, made)))}"]
+    alike = str(said) == str(made)  # a number as text, say: only its type is another one
+    return [
+        f"{at}: {lines_apart(*(None if one is _Nothing else json.dumps(one) if alike else str(one) for one in (said, made)))}"
+    ]
 
 
 def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool, alike: bool) -> list[str]:
