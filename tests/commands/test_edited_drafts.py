@@ -325,6 +325,7 @@ def test_a_hidden_draft_is_asked_about_in_whatever_order_ledgers_are_given(copy,
         said.add(next(line for line in out.splitlines() if line.startswith("ASK BEFORE YOU SIGN: E.yaml")))
         asked = "E.yaml: whether bounds or classes come from the schema draft of row 1 of L.db"
         assert code == 8 and f"ASK BEFORE YOU SIGN: {asked}" in out
+        assert "if that ledger is of the same people" in out  # it can be of other ones
         code, out = printed(capsys, ["ledger", "verify", *ledgers, "E.yaml", "--json"])
         assert code == 8 and list(json.loads(out)["ask_before_you_sign"]) == ["E.yaml"]
     assert len(said) == 1  # a schema names no ledger, so none of them is its own

@@ -306,7 +306,7 @@ def drafts_beside(
                     if who == "the model"
                     else f"bounds and classes are exactly those of {which}, which it does not name: its lines under `drafted:` were taken out, and what that draft cost ({cost}) with them"
                 )
-            elif who == "the schema" or book.header.dataset == of_data:
+            elif book.header.dataset == of_data if who == "the model" else not others:
                 asked.append(_asks_of_draft(which, content, content == here, later, who))
             elif not _of_other_columns(tables.get(one.plan_uid), domain):
                 named = f'{which}, of the data set "{book.header.dataset_id}"'

@@ -256,7 +256,8 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
     apart = {name: _apart(domain, other.domain) for name, other in models.items()}
     alike = [name for name in near if not apart[name]] or [name for name in models if not apart[name]]
     name = next(
-        (one for one in alike if domain.n == models[one].rows[-1]), min(apart, key=lambda one: len(apart[one]))
+        (one for one in alike if domain.n == models[one].rows[-1]),
+        min(apart, key=lambda one: len(apart[one])),
     )
     if apart[name]:
         found.undecided.append(
