@@ -418,6 +418,15 @@ def test_more_rows_are_asked_for_where_they_can_be_given():
     assert "larger holdout (`--holdout`, " in " ".join(replace(few, set_aside=True).fails())
 
 
+def test_a_model_that_was_measured_for_nothing_is_not_told_to_be_measured_as_before():
+    """After a holdout that showed nothing the page advised `--holdout 0.2`."""
+    quality = measured({"accuracy": [3, 1], "confusion": [[1, 0], [1, 2]]}).quality
+    assert not quality.known
+    said = " ".join(to_do(quality, weak=False, weighed=False))
+    assert "--holdout 0.2" not in said and re.search(r"larger ε or more records", said)
+    assert "--holdout 0.2" in " ".join(to_do(None, weak=False, weighed=False))
+
+
 def test_a_report_without_a_score_says_where_it_may_be():
     """`prepriv report MODEL` after `train --holdout 0.2` said that it was not measured in this run."""
     said = " ".join(" ".join(part) for _, part in Report.of(plan_of(), private=True).summary.sections)

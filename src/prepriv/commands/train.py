@@ -348,6 +348,7 @@ def _say_few(plan: Plan) -> None:
     enough = gdp_epsilon(gdp_mu(plan.epsilon, plan.delta) * FEWEST_SIGNALS / strength, plan.delta)
     least = f"about --epsilon {up(enough, 2)} is" if enough < USELESS else "only more records are"
     said = f"a model of {plan.n:,} {'records' if plan.domain.unit is None else 'units'} at ε = {exact(plan.epsilon)} is mostly noise: {least} the least that can show more"
+    said += ". A good model takes many times that: `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what tables that we measured took"
     console.print(f"WARNING: {said}", soft_wrap=True)
 
 

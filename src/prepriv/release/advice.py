@@ -181,9 +181,12 @@ def to_do(
             )
         else:
             yield (
-                f"{'Unless a score stands elsewhere, measure' if found is None else 'Measure'} the model before anyone relies on it: "
+                "Unless a score stands elsewhere, measure the model before anyone relies on it: "
                 "`--holdout 0.2` (`holdout=0.2` in Python) when it is trained, or "
                 "`prepriv evaluate MODEL TEST.csv --epsilon 0.1` (`model.evaluate(X, y, epsilon=0.1)`) on rows that were not trained on."
+                if found is None
+                else "The model was measured, and the noise hides how good it is. Before anyone relies on it, measure it with a larger ε or more records, "
+                f"{_again(found)}."
             )
     if weak:
         yield (
