@@ -13,6 +13,8 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import (
     NMF,
     PCA,
+    FastICA,
+    IncrementalPCA,
     KernelPCA,
 )
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -28,6 +30,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
     Normalizer,
@@ -50,7 +53,7 @@ from prepriv.plans.plan import make_plan
 from prepriv.plans.price import prices
 from prepriv.plans.stored import plan_from_json
 from prepriv.preprocessing import Fitted, Normalize, Rescale, compile_sklearn
-from prepriv.preprocessing.compile_sklearn import FitFailed, fitted_ops, taken
+from prepriv.preprocessing.compile_sklearn import FitFailed, Fitting, fitted_ops, taken
 from prepriv.preprocessing.fitted import parts_of
 from prepriv.preprocessing.maps import read_map, write_map
 from prepriv.preprocessing.sklearn_spec import spec_of
@@ -185,6 +188,54 @@ def test_what_has_no_form_as_a_row_wise_map_is_refused_by_name(name):
     transformer, said = REFUSED[name]
     with pytest.raises(ValueError, match=said):
         Fitted.of(transformer, NUMBERS)
+
+
+CODES = make_column_transformer(
+    (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "c"]), (OneHotEncoder(), ["b"])
+)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        *(SplineTransformer(degree=d) for d in range(7)),
+        SplineTransformer(include_bias=False),
+        SplineTransformer(knots="quantile"),
+        SplineTransformer(8, degree=5, knots="quantile"),
+        PCA(),
+        IncrementalPCA(),
+    ],
+    ids=str,
+)
+def test_codes_of_categories_may_leave_columns_of_nothing_but_rounding(last):
+    """A code is 0 or 1, where splines of the middle are 0, its cells add up to one, and a cell that is never met is constant."""
+    assert Fitted.of(make_pipeline(CODES, last), MIXED).features > 6
+
+
+@pytest.mark.parametrize("knots", ["uniform", "quantile"])
+@pytest.mark.parametrize("degree", range(5))
+def test_splines_of_codes_are_those_of_scikit_learn(degree, knots):
+    rng = np.random.default_rng(degree)
+    columns = [rng.integers(0, 2, 60) * 1.0, (np.arange(60) < 3) * 1.0, np.ones(60), rng.normal(0, 1, 60)]
+    spline = SplineTransformer(degree=degree, knots=knots)
+    _, made = fitted_ops(spec_of(spline), Fitting(columns, [None] * 4, np.zeros(60)))
+    assert np.abs(made.matrix() - spline.fit_transform(np.column_stack(columns))).max() < 1e-12
+
+
+def test_numbers_made_of_rounding_are_refused_with_a_cure_that_works():
+    for kind, setting in ((FastICA, {}), (PCA, {"whiten": True})):
+        with pytest.raises(ValueError, match=r"rounding.*n_components of at most 5") as told:
+            Fitted.of(make_pipeline(CODES, kind(6, **setting)), MIXED)
+        most = int(str(told.value).split()[-1])
+        assert Fitted.of(make_pipeline(CODES, kind(most, **setting)), MIXED).features == most
+
+
+def test_what_parts_from_scikit_learn_names_parameters_only_where_some_are_not_the_default(monkeypatch):
+    monkeypatch.setitem(compile_sklearn._COMPILED, "Binarizer", lambda e, rows: ([], None))
+    with pytest.raises(ValueError, match=r"Binarizer .*not compiled.*leave out threshold"):
+        Fitted.of(Binarizer(threshold=0.4), NUMBERS)
+    with pytest.raises(ValueError, match=r"Binarizer .*not compiled, whatever its parameters"):
+        Fitted.of(Binarizer(), NUMBERS)
 
 
 def test_gaps_that_nothing_fills_and_words_that_nothing_encodes_are_refused():

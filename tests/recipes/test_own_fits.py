@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -571,3 +572,52 @@ def test_a_target_after_a_scaler_that_gives_no_deviation_one_is_paid_for_by_a_sk
         assert reading(pipeline, domain, epsilon=1.0, way="budget").taken.way == "budget"
     few = reading(make_pipeline(MinMaxScaler(), LinearRegression()), domain.with_n(300), epsilon=0.1)
     assert few.taken.way == "budget"  # where a sketch has too little signal
+
+
+AFTER = {  # where a transformer meets codes of categories
+    "a ColumnTransformer": lambda t: make_pipeline(usual(), t),
+    "one with logarithms": lambda t: make_pipeline(usual(FunctionTransformer(np.expm1)), t),
+    "the encoder": lambda t: make_column_transformer(
+        (SimpleImputer(), ["a", "c"]), (make_pipeline(OneHotEncoder(), t), ["b"])
+    ),
+}
+BINS = (KBinsDiscretizer(), KBinsDiscretizer(strategy="uniform"), KBinsDiscretizer(encode="onehot-dense"))
+
+
+def usual(*more):
+    return make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median"), *more, StandardScaler()), ["a", "c"]),
+        (
+            make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")),
+            ["b"],
+        ),
+    )
+
+
+@pytest.mark.parametrize("where", AFTER)
+@pytest.mark.parametrize("way", ["auto", "budget"])
+def test_no_transformer_stumbles_over_codes_of_categories(where, way):
+    plain = [made.steps[-1][1] if hasattr(made, "steps") else made for made, _ in KNOWN.values()]
+    ways = list[str]()
+    for transformer in (*plain, *BINS):
+        with suppress(ValueError):  # a sentence, such as that it takes categories
+            ways.append(reading(make_pipeline(AFTER[where](transformer), LAST), MIXED, way=way).taken.way)
+    assert len(ways) > (3 if way == "budget" else 9) and ("sketch" in ways) == (way == "auto")
+
+
+@pytest.mark.parametrize("bins", BINS, ids=str)
+def test_bins_of_codes_are_paid_for_by_a_sketch_and_those_of_numbers_by_steps(bins):
+    for where in AFTER.values():
+        made = where(bins)
+        assert reading(make_pipeline(made, LAST), MIXED).taken.way == "sketch"
+        with pytest.raises(ValueError, match=r"KBinsDiscretizer: codes of categories.*numbers alone"):
+            own(made, MIXED)
+    rows, labels = table(N)
+    model = private(make_pipeline(usual(), bins, LAST), MIXED, epsilon=3.0, delta=1e-5).fit(rows, labels)
+    assert model.score(rows, labels) > 0.75
+
+
+def test_bins_of_directions_have_no_step():
+    for free in (FunctionTransformer(np.log1p), PolynomialFeatures(2)):
+        with pytest.raises(ValueError, match=r"KBinsDiscretizer: .*other transformers made these"):
+            own(make_pipeline(free, StandardScaler(), PCA(2), KBinsDiscretizer()), BOX)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from prepriv.preprocessing.compiled import MOST_TURNS, RawColumns, run_compiled
 from prepriv.preprocessing.sklearn_spec import made_of
 
 CLOSE = 1e-6  # relative, between what scikit-learn and the operations make of a row
+_ROUNDING = 1e-12  # of the largest number that it makes: a column of less is rounding, which no two ways to compute have alike
 MOST_FEATURES, _MOST_QUANTILES, MOST_STORED, _FEW = 4096, 2000, 2000, 100
 _BOUND = 1e-7 - np.spacing(1)  # of QuantileTransformer
 Ops = list[dict[str, Any]]
@@ -230,8 +232,8 @@ def _leaf(spec: Mapping[str, Any], name: str, rows: Fitting) -> tuple[Ops, Fitti
             elif "contains NaN" in told:
                 told = "cells can be missing, so fill them before it, as by SimpleImputer"
             raise ValueError(f"{name} cannot be fitted on rows of this domain: {told}") from None
-    if wanted is not None:
-        _check_same(name, wanted, after)
+    if wanted is not None and not _same(name, wanted, after):
+        raise ValueError(f"{name} {_why_not(estimator, rows, after)}")
     return ops, after
 
 
@@ -242,8 +244,8 @@ def _by_scikit_learn(estimator: Any, name: str, x: NDArray[Any]) -> Any:
     return np.vstack([estimator.transform(x[i : i + 1]) for i in range(min(len(x), _FEW))])
 
 
-def _check_same(name: str, wanted: Any, after: Fitting) -> None:
-    """ValueError unless the operations make what `transform` makes."""
+def _same(name: str, wanted: Any, after: Fitting) -> bool:
+    """Whether the operations make what `transform` makes."""
     dense = wanted.toarray() if hasattr(wanted, "toarray") else np.asarray(wanted)
     if name in _ALONE:
         few = [column[: len(dense)] for column in after.columns]
@@ -253,18 +255,41 @@ def _check_same(name: str, wanted: Any, after: Fitting) -> None:
             f"{name} makes {dense.shape[1:]} columns in a way that is not compiled: leave its unusual parameters out"
         )
     made = after.matrix()
+    numbers = [j for j, kind in enumerate(after.kinds) if kind is None]
+    rounding = _ROUNDING * _size(dense[:, numbers])
     for j, kind in enumerate(after.kinds):
         one, two = dense[:, j], made[:, j]
         if kind is not None:
             same = all(a == b or (a != a and b != b) for a, b in zip(one, two))
         else:
             one, two = one.astype(np.float64), two.astype(np.float64)
-            size = np.nanmax(np.abs(one), initial=0.0)
-            same = bool(np.allclose(one, two, rtol=CLOSE, atol=CLOSE * size, equal_nan=True))
+            near = CLOSE * _size(one) + rounding
+            same = bool(np.allclose(one, two, rtol=CLOSE, atol=near, equal_nan=True))
         if not same:
-            raise ValueError(
-                f"{name} treats rows in a way that is not compiled: another of its parameters changes what it gives for them"
+            return False
+    return True
+
+
+def _why_not(estimator: Any, rows: Fitting, after: Fitting) -> str:
+    """Why operations and `transform` part on made-up rows, and what cures it."""
+    params = estimator.get_params(deep=False)
+    if type(estimator).__name__ in PAIRS - {"Nystroem"} and "n_components" in params:
+        x = rows.matrix()
+        if (most := int(np.linalg.matrix_rank(x - x.mean(axis=0)))) < len(after.columns):
+            return (
+                f"makes {len(after.columns)} columns, and rows vary in {most} directions only, as where the cells of a one-hot code add up to one: of "
+                f"the others it makes large numbers out of rounding. Give it n_components of at most {most}"
             )
+    usual = signature(type(estimator)).parameters
+    if changed := [key for key in params if repr(params[key]) != repr(usual[key].default)]:
+        return f"treats rows in a way that is not compiled, by one of these parameters: leave out {', '.join(changed)}"
+    return "treats these columns in a way that is not compiled, whatever its parameters: give it other columns, or leave it out"
+
+
+def _size(values: NDArray[Any]) -> float:
+    """The largest of these numbers, signs aside; 0 where there is none."""
+    values = values.astype(np.float64)
+    return float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
 
 
 _PLAIN_CONFIG: dict[str, Any] = {
@@ -563,19 +588,19 @@ def _spline(e: Any, rows: Fitting) -> Compiled:
         raise ValueError("SplineTransformer is compiled for extrapolation='constant'")
     of, breaks, pieces = list[int](), list[list[float]](), list[list[list[float]]]()
     for j, basis in enumerate(e.bsplines_):
-        low, high = basis.t[basis.k], basis.t[-basis.k - 1]
-        count = basis.c.shape[1]
-        for b in range(count - (0 if e.include_bias else 1)):
-            if not low < high:  # a column of one value, which says nothing
-                of.append(j)
-                breaks.append([float(low), float(low) + 1.0])
-                pieces.append([[0.0]])
-                continue
-            one = PPoly.from_spline(BSpline(basis.t, basis.c[:, b], basis.k))
-            inside = (one.x[:-1] >= low - 1e-12) & (one.x[1:] <= high + 1e-12) & (np.diff(one.x) > 0)
+        low, high = float(basis.t[basis.k]), float(basis.t[-basis.k - 1])
+        at_end = basis(high)  # where knots coincide, not what the piece before it comes to
+        for b in range(basis.c.shape[1] - (0 if e.include_bias else 1)):
+            starts, c = [high], np.zeros((1, 0))
+            if low < high:  # else a column of one value
+                one = PPoly.from_spline(BSpline(basis.t, basis.c[:, b], basis.k))
+                inside = (one.x[:-1] >= low - 1e-12) & (one.x[1:] <= high + 1e-12) & (np.diff(one.x) > 0)
+                starts, c = [*one.x[:-1][inside].tolist(), high], one.c[:, inside]
+            last = np.zeros((len(c), 1))
+            last[-1] = at_end[b]
             of.append(j)
-            breaks.append([*one.x[:-1][inside].tolist(), float(one.x[1:][inside][-1])])
-            pieces.append(one.c[:, inside].tolist())
+            breaks.append([*starts, high + 1.0])
+            pieces.append(np.hstack([c, last]).tolist())
     return [{"do": "polynomial", "of": of, "breaks": breaks, "pieces": pieces}], None
 
 

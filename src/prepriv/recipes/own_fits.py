@@ -215,7 +215,7 @@ def split_fits(spec: Mapping[str, Any], domain: Domain) -> OwnFits | None:
     reader = _OwnReader(domain, after_free=False)
     reader.steps.append(fitted)
     reader.names_now = tuple(f"x{j}" for j in range(fitted.features))
-    reader.raw, at = set(), 0
+    reader.raw, reader.codes, at = set(), set(), 0
     for branch, width in zip(branches, widths):
         made = reader.names_now[at : at + width]
         at += width
@@ -224,8 +224,8 @@ def split_fits(spec: Mapping[str, Any], domain: Domain) -> OwnFits | None:
             reader.read(inner, branch.columns)
         reader.parts += [OwnPart(_name(inner)) for inner in branch.middle]
         reader.turned = True
-        if not branch.codes:
-            reader.raw |= set(made)
+        where = reader.codes if branch.codes else reader.raw
+        where |= set(made)
         if branch.rest and branch.free["weight"] != 1.0:
             reader.why = _WEIGHTS
         for inner in branch.rest:
@@ -314,6 +314,7 @@ class _OwnReader:
     touched: set[str] = field(default_factory=set)
     encoded: set[str] = field(default_factory=set)
     raw: set[str] = field(default_factory=set)  # features in the units of their columns
+    codes: set[str] = field(default_factory=set)  # features that are codes of categories
     centred: set[str] = field(default_factory=set)
     binned: set[str] = field(default_factory=set)  # features that are codes of bins now
     turned: bool = False  # whether features have no names any more
@@ -321,7 +322,9 @@ class _OwnReader:
     why: str = ""
 
     def __post_init__(self) -> None:
-        self.raw = {"x"} if self.after_free else set(self._numeric(list(self.domain.columns)))
+        numbers = set(self._numeric(list(self.domain.columns)))
+        self.raw = {"x"} if self.after_free else numbers
+        self.codes = set(self.domain.feature_names) - numbers
         self.turned = self.after_free
 
     def columns(self, spec: Mapping[str, Any]) -> None:
@@ -513,8 +516,10 @@ def _k_bins(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None)
     own = r.features(names) or tuple(r.names_now or r.domain.feature_names)
     if (r.turned and not r.names_now) or set(own) & set(r.binned):
         raise _NotOwn("it bins the declared columns, each once, and other transformers made these")
-    if not r.names_now and set(own) - set(r._numeric(own)):
-        raise _NotOwn("a column of categories reaches it")
+    if set(own) & r.codes:
+        raise _NotOwn(
+            "codes of categories reach it, and it bins numbers: give it columns of numbers alone, in the ColumnTransformer"
+        )
     if params["strategy"] == "uniform" and set(own) & r.centred:
         raise _NotOwn(
             "after a scaler with means and deviations the bounds between which equal bins would be cut are not near the records: leave that "
@@ -597,7 +602,7 @@ def _pca(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) ->
     if "all" not in r.centred and not r.centred >= set(r.names_now or r.domain.feature_names):
         r.steps.append(ShrunkCenter(payment=pay.Budget()))
     r.steps.append(PCA(k, payment=pay.Budget()))
-    r.turned, r.centred = True, {"all"}
+    r.turned, r.names_now, r.centred = True, (), {"all"}
     r.differs.append("PCA takes its directions from noisy second moments")
     r.unread(spec, _PCA_SOLVING)
     return "PCA"
@@ -617,11 +622,10 @@ def _normalizer(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | N
 def _one_hot(r: _OwnReader, spec: Mapping[str, Any], names: Sequence[str] | None) -> str:
     _asked(spec, "categories", "handle_unknown", "sparse_output", "dtype", "feature_name_combiner")
     own = list(r.domain.columns) if names is None else list(names)
-    columns = [r.domain.columns[n] for n in own]
     if r.turned or not declared_codes(spec, "OneHotEncoder") or set(own) & r.encoded:
         raise _NotOwn("it is not of the declared categories")
     listed = spec["params"]["categories"]
-    for i, column in enumerate(columns):
+    for i, column in enumerate(r.domain.columns[n] for n in own):
         if not isinstance(column, Categorical):
             raise _NotOwn("a column of numbers reaches it")
         if listed != "auto" and not same_categories(listed[i], column.categories):
