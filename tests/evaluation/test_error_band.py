@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prepriv import Domain, Numeric, PrivateRegressor
-from prepriv.evaluation.error_band import _most, band_of, error_band
+from prepriv.evaluation.error_band import _excluded, band_of, error_band
 from prepriv.evaluation.evaluation_plan import MEAN_RESIDUAL, plan_evaluation
 from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.result import PrivateEvaluation
@@ -44,14 +44,14 @@ def test_intervals_hold_at_least_their_level_of_new_rows_in_95_runs_of_100():
 def test_a_band_of_noisy_counts_holds_in_95_draws_of_100():
     """Two bumps far apart, so that a tail which noise made small costs a whole bump; noise that stands beside the rows."""
     share, edges = np.array([0.06, 0.0, 0.0, 0.0, 0.88, 0.0, 0.0, 0.0, 0.06]), np.arange(8.0)
-    rng, missed = np.random.default_rng(0), 0
-    for _ in range(400):
-        counts = rng.multinomial(2000, share) + rng.normal(0, 25.0, len(share))
-        low, high = band_of(counts, edges, 25.0, 0.9)
+    rng, missed = np.random.default_rng(0), {25.0: 0, 60.0: 0}
+    for noise in 400 * list(missed):
+        counts = rng.multinomial(2000, share) + rng.normal(0, noise, len(share))
+        low, high = band_of(counts, edges, noise, 0.9)
         held = 1.0 - (share[: np.searchsorted(edges, low) + 1].sum() if low > -np.inf else 0.0)
         held -= share[np.searchsorted(edges, high) + 1 :].sum() if high < np.inf else 0.0
-        missed += held < 0.9
-    assert missed <= 20, missed
+        missed[noise] += held < 0.9
+    assert max(missed.values()) <= 20, missed
 
 
 def test_the_holdout_of_a_fit_gives_them_and_they_stay_within_the_bounds():
@@ -79,7 +79,7 @@ def test_what_does_not_support_an_interval_is_refused():
     with pytest.raises(ValueError, match="too few rows"):
         reg.predict_interval(x, 0.999, evaluation=counted)
     short = reg.evaluate(x, y, epsilon=8.0, measures="residuals", error_bound=0.2)
-    with pytest.raises(ValueError, match=r"errors beyond error_bound=0\.2 .* a larger error_bound="):
+    with pytest.raises(ValueError, match=r"errors beyond error_bound=0\.2 .* larger .*error_bound=0\.[3-8]"):
         reg.predict_interval(x, 0.8, evaluation=short)
     other = PrivateRegressor(DOMAIN, epsilon=1.0, steps="linear").fit(x, y)
     with pytest.raises(ValueError, match="did not measure this model"):
@@ -100,7 +100,7 @@ def test_an_interval_of_which_an_end_is_a_declared_bound_for_every_row_is_refuse
     def counted(rows=slice(4000, None), epsilon=8.0, **more):
         return reg.evaluate(x[rows], y[rows], epsilon=epsilon, measures="residuals", **more)
 
-    for level, said in ((0.9, "too few rows .* larger error_bound="), (0.95, "last bars hold more")):
+    for level, said in ((0.9, r"too few rows .* error_bound=\d"), (0.95, "last bars hold more")):
         with pytest.raises(ValueError, match=said):
             reg.predict_interval(x, level, evaluation=counted())
     low, high = reg.predict_interval(x, 0.9, evaluation=counted(error_bound=60)).T
@@ -144,7 +144,11 @@ def test_the_holdout_of_another_fit_is_another_model():
 @pytest.mark.parametrize(("count", "n"), [(0, 50), (3, 200), (40, 400)])
 def test_the_largest_share_is_one_that_so_few_rows_would_rarely_have(count, n):
     """Chernoff's bound against the binomial law itself."""
-    p = _most(float(count), n, 0.01)
+
+    def excluded(count, n, share, failure):
+        return bool(_excluded(np.array([count]), n, share, failure)[0])
+
+    p = next(share for share in np.linspace(0, 1, 20_001)[1:-1] if excluded(float(count), n, share, 0.01))
     logs = [
         math.lgamma(n + 1)
         - math.lgamma(k + 1)
@@ -156,31 +160,103 @@ def test_the_largest_share_is_one_that_so_few_rows_would_rarely_have(count, n):
     assert sum(map(math.exp, logs)) <= 0.01 + 1e-9 and count / n < p < count / n + 5 * math.sqrt(
         (count + 3) / n**2
     )
-    assert _most(5.0, 5, 0.1) == 1.0 and _most(0.0, 0, 0.1) == 1.0
+    assert not any(excluded(*few, 0.99, 0.1) for few in ((5.0, 5), (0.0, 0), (0.0, -3)))
 
 
-@pytest.mark.parametrize(
-    ("n", "epsilon", "level"), [(120, 10.0, 0.9), (300, 1.0, 0.8), (60, 1.0, 0.5), (250, 10.0, 0.9)]
+ERRORS = {
+    "narrow": lambda rng, n: rng.normal(0, 0.4, n),
+    "wide": lambda rng, n: rng.normal(0, 1.5, n),
+    "skewed": lambda rng, n: 0.5 * (rng.lognormal(0, 0.9, n) - 1.5),
+    "heavy": lambda rng, n: 0.4 * rng.standard_t(2, n),
+    "one in twenty far off": lambda rng, n: np.where(
+        rng.random(n) < 0.05, rng.normal(4.5, 0.3, n), rng.normal(0, 0.5, n)
+    ),
+}
+PLANS = (  # rows, ε, level, measures, the share of rows without a label
+    (400, 1.0, 0.8, ("r2", "residuals"), 0.0),
+    (400, 2.0, 0.9, ("r2", "residuals"), 0.0),
+    (1500, 1.0, 0.9, "residuals", 0.4),
+    (3000, 1.0, 0.9, "residuals", 0.4),
+    (1500, 3.0, 0.9, "residuals", 0.4),
+    (250, 3.0, 0.8, "residuals", 0.0),
+    (3000, 0.3, 0.8, "residuals", 0.0),
+    (600, 1.0, 0.7, "residuals", 0.2),
+    (6000, 1.0, 0.9, "residuals", 0.4),
 )
-def test_what_is_named_for_a_refused_interval_gives_it(n, epsilon, level):
-    """A larger ε was named where none is enough, and a larger error bound where no error is beyond it. Each try was paid for."""
-    reg = PrivateRegressor(DOMAIN, epsilon=4.0, steps="linear").fit(*rows(2000, 0))
-    new = rows(2, 1)[0]
 
-    def refused(n, epsilon, seed):
-        of = reg.evaluate(*rows(n, seed), epsilon=epsilon, measures="residuals", error_bound=8)
-        try:
-            return reg.predict_interval(new, level, evaluation=of)[0] * 0
-        except ValueError as why:
-            return str(why)
 
-    told = next(t for t in (refused(n, epsilon, k) for k in range(9)) if isinstance(t, str))
-    assert "too few rows" in told and "larger error_bound" not in told
-    many = int(re.search(r"about ([\d,]+) rows", told)[1].replace(",", ""))
-    given = sum(not isinstance(refused(many, epsilon, 100 + k), str) for k in range(12))
-    assert given >= 9 and many > n
-    if larger := re.search(r"epsilon=([\d.]+)", told):
-        assert sum(not isinstance(refused(n, float(larger[1]), 200 + k), str) for k in range(12)) >= 9
+def measured(rng, kind, n, epsilon, measures, missing, **more):
+    """An evaluation of rows that have these errors, without a model."""
+    plan = plan_evaluation(DOMAIN, n=n, epsilon=epsilon, measures=measures, **more)
+    labelled, edges = rng.binomial(n, 1 - missing), plan.error_bound * (2 * np.array(plan.edges) - 1)
+    bars = np.searchsorted(edges, np.clip(ERRORS[kind](rng, labelled), -8, 8), side="right")
+    counts = np.bincount(bars, minlength=len(edges) + 1) + rng.normal(0, plan.noise, len(edges) + 1)
+    mean = np.array([labelled / 2, labelled / 2, n - labelled]) + rng.normal(0, plan.noise, 3)
+    return PrivateEvaluation(plan, {"residuals": counts, MEAN_RESIDUAL: mean}, True)
+
+
+def why_not(of, level):
+    try:
+        error_band(of, level)
+    except ValueError as refused:
+        return str(refused)
+    return ""
+
+
+def named_by(told, n, epsilon):
+    """What a refusal names: (which, rows, ε, other arguments)."""
+    for way in re.split(r" with ", told.rpartition("in most runs")[2].partition(", as in")[0])[1:]:
+        rows, larger, bound = (
+            re.search(rf"{name}([\d,.]*\d)", way) for name in ("about ", "epsilon=", "error_bound=")
+        )
+        assert rows or larger or bound, told
+        yield (
+            "".join(name for name, at in (("rows", rows), ("ε", larger), ("bound", bound)) if at),
+            int(rows[1].replace(",", "")) if rows else n,
+            float(larger[1]) if larger else epsilon,
+            {"error_bound": float(bound[1])} if bound else {},
+        )
+
+
+def test_what_is_named_for_a_refused_interval_gives_it():
+    """What was named where the noise had been kind failed 102 of 109 times, a larger error bound 59 of 60. Each try was paid for. Refusals are made first, and each
+    is followed: so what noise chose is among them."""
+    rng, tried, refused, told_none = np.random.default_rng(0), {}, 0, 0
+    for kind in ERRORS:
+        for n, epsilon, level, measures, missing in PLANS:
+            for _ in range(3):
+                first = measured(rng, kind, n, epsilon, measures, missing)
+                if not (told := why_not(first, level)):
+                    continue
+                refused += 1
+                ways = list(named_by(told, n, epsilon))
+                told_none += not ways
+                assert bool(ways) != ("is not shown by these counts" in told), told
+                if smaller := re.search(r"Level (0\.\d+) is given", told):
+                    assert error_band(first, float(smaller[1]))
+                    assert smaller.start() < told.index(
+                        "in most runs" if ways else "is not shown by these counts"
+                    )
+                for which, rows, larger, more in ways:
+                    assert larger == epsilon or larger >= 1.1 * epsilon, told
+                    assert rows == n or rows >= 1.2 * n, told
+                    again = measured(rng, kind, rows, larger, measures, missing, **more)
+                    tried.setdefault(which, []).append(not why_not(again, level))
+    assert {"rows", "ε", "rowsbound", "bound"} == set(tried) and refused > 2 * told_none
+    for which, given in tried.items():
+        assert np.mean(given) >= 0.95 and len(given) >= 5, (which, np.mean(given), len(given))
+
+
+def test_where_a_tail_holds_too_much_for_any_number_of_rows_hardly_anything_is_named():
+    """6 % of errors at each end of a level of 0.9: noise that hides some of them is no cure."""
+    rng, named = np.random.default_rng(1), 0
+    for _ in range(300):
+        plan = plan_evaluation(DOMAIN, n=1000, epsilon=1.0, measures="residuals", error_bound=8)
+        counts = rng.normal(0, plan.noise, 20)
+        counts[[0, 10, 19]] += 60, 880, 60
+        of = PrivateEvaluation(plan, {"residuals": counts, MEAN_RESIDUAL: np.array([500.0, 500, 0])}, True)
+        named += bool(list(named_by(why_not(of, 0.9), 1000, 1.0)))
+    assert named <= 15, named
 
 
 @pytest.mark.parametrize(("n", "epsilon"), ((150, 1.0), (60, 8.0), (400, 0.3), (600, 1.0), (3000, 1.0)))
@@ -209,20 +285,17 @@ def test_rows_that_a_forecast_of_intervals_names_are_enough_and_half_of_them_are
 
 
 def test_a_larger_error_bound_is_named_only_where_so_many_rows_can_give_an_interval():
-    """It was named at 234 rows, where noise and chance alone refuse one at any bound."""
+    """It was named at 234 rows, where noise and chance alone refuse one at any bound, and where 234 of 3,000 had a label."""
     rng, said = np.random.default_rng(6), []
-    for n, epsilon in ((234, 1.0), (234, 4.0), (3000, 4.0)):
+    for n, labelled, epsilon in ((234, 234, 1.0), (234, 234, 4.0), (3000, 234, 4.0), (3000, 3000, 4.0)):
         plan = plan_evaluation(DOMAIN, n=n, epsilon=epsilon, measures="residuals", error_bound=1.0)
         for _ in range(20):
             counts = rng.normal(0, plan.noise, len(plan.edges) + 1)
-            counts[[0, len(plan.edges) // 2, -1]] += 0.06 * n, 0.88 * n, 0.06 * n
-            of = PrivateEvaluation(
-                plan, {"residuals": counts, MEAN_RESIDUAL: np.array([n / 2, n / 2, 0.0])}, True
-            )
-            with pytest.raises(ValueError) as refused:
-                error_band(of, 0.9)
-            said.append("larger error_bound=" in str(refused.value) and "together" not in str(refused.value))
-    assert not any(said[:40]) and all(said[40:]), said
+            counts[[0, len(plan.edges) // 2, -1]] += 0.06 * labelled, 0.88 * labelled, 0.06 * labelled
+            mean = np.array([labelled / 2, labelled / 2, n - labelled])
+            told = why_not(PrivateEvaluation(plan, {"residuals": counts, MEAN_RESIDUAL: mean}, True), 0.9)
+            said.append("bound" in [which for which, *_ in named_by(told, n, epsilon)])
+    assert not any(said[:60]) and all(said[60:]), said
 
 
 @pytest.mark.parametrize(("bins", "refused"), ((2, True), (3, False), (4, False)))

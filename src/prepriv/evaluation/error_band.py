@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prepriv._arguments import number
@@ -21,11 +22,12 @@ if TYPE_CHECKING:  # what is measured is forecast with `ever_given`
 BAND_LEVEL = 0.9  # of an interval, where none is asked for
 _FAILURE = 0.05  # of a band that covers less than its level
 _LEVELS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
-_SEEN, _UNLUCKY = (
-    2.0,
-    1.3,
-)  # deviations of noise below which a bar is taken to be empty; noise of a run that is not the best
-_CHANCE = 1.25  # times as many rows: which rows are drawn moves an end, too
+_WORSE = 2.0  # deviations by which the counts of two evaluations together may be too good
+_FALLS = 2.0  # errors that are w times as large are w**2 times as rare: a tail of finite variance, nearly
+_WIDER = (1.5, 2.0, 3.0, 4.0)  # times the error bound
+_CHANCE = 1.25  # times as many rows as it takes, so that an end lies nowhere near the limit
+_LEAST = 1.25  # times as many rows, or less noise: less is no change
+_MOST = 30.0  # times as many rows: a number of more rests on next to nothing
 _ALL = 0.85  # of the declared range: an interval that is as wide on either side says nothing
 
 
@@ -53,46 +55,79 @@ def error_band(of: PrivateEvaluation, level: float) -> tuple[float, float]:
 def _says_nothing(of: PrivateEvaluation, level: float, last: float, rows: float) -> str:
     """Why an interval would be the declared bounds, and what to do. last: the noisy count of the bar at an open end, of so many rows."""
     outside, plan = (1 - level) / 2, of.plan
-    wider = plan.error_share < 1 and ever_given(plan, float(plan.n), _UNLUCKY * of.all_rows.noise, level)
-    if last > outside * rows > FEWEST * of.all_rows.noise and (wider or plan.error_share >= 1):
-        finer, why = (
-            ("error_bound", f"errors beyond error_bound={plan.error_bound or 0.0:.6g}")
-            if wider
-            else ("bins", "errors within one bar")
+    if last > outside * rows > FEWEST * of.all_rows.noise:
+        apart = (
+            "errors within one bar are not told apart, as a larger bins= does"
+            if plan.error_share >= 1
+            else f"errors beyond error_bound={plan.error_bound or 0.0:.6g} are not told apart, as a larger one does"
         )
-        return (
-            f"an interval of level {level:g} leaves {100 * outside:.3g} % of errors at each end, and the last bars hold "
-            f"more: {why} are not told apart. Evaluate other rows with a larger {finer}=, as in "
-            f'evaluation=reg.evaluate(X, y, measures="residuals", {finer}=...), or ask for a smaller level'
+        why = f"an interval of level {level:g} leaves {100 * outside:.3g} % of errors at each end, and the last bars hold more: {apart}."
+    else:
+        why = (
+            f"too few rows were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
+            "target, nearly whatever is predicted."
         )
     ways = _enough(of, level)
-    if wider and last > outside * rows / 2:
-        ways.append("a larger error_bound=")
-    told = f"Enough, if errors are as measured: {', or '.join(ways)}" if ways else "More rows give it"
-    if not ways and plan.error_share < 1 and last > outside * rows / 2:
-        told = "More rows together with a larger error_bound= give it"
-    return (
-        f"too few rows were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
-        f"target, nearly whatever is predicted. {told}, in evaluation=reg.evaluate(X, y, ...).{_free(of, level)}"
+    told = (
+        f"Another evaluation gives level {level:g} in most runs with {', or with '.join(ways)}, as in evaluation=reg.evaluate(X, y, ...)"
+        if ways
+        else f"What would be enough for level {level:g} is not shown by these counts: neither how many rows, nor which epsilon= or error_bound="
     )
+    return f"{why} {_free(of, level)}{told}"
 
 
 def _enough(of: PrivateEvaluation, level: float) -> list[str]:
-    """How many rows at this ε, and which ε with these rows, would give an interval in most runs, if errors are as measured: none that is not."""
-    edges, counts, noise = _counted(of)
-    seen, plan = np.where(counts < _SEEN * noise, 0.0, counts), of.plan
-    if not seen.any():
+    """What gives an interval in most runs, as far as the counts can tell: more rows, a larger ε, a larger error bound, or the first and the last together."""
+    plan, (labelled, off) = of.plan, of.all_rows.labelled
+    if labelled <= FEWEST * off:
         return []
-    shares, rows = seen / seen.sum(), float(plan.n)
 
-    def given(times: float, less: float) -> bool:
-        return not _open(of.plan, *band_of(times * rows * shares, edges, _UNLUCKY * noise / less, level))
+    def rows(wider: float = 1.0) -> float:
+        return max(_LEAST, _CHANCE * less_noise(lambda times: _given(of, level, rows=times, wider=wider)))
 
-    ways = []
-    if (more := less_noise(lambda times: given(times, 1.0))) < math.inf:
-        ways.append(f"about {float(up(_CHANCE * more * rows, 2)):,.0f} rows")
-    larger = larger_epsilon(less_noise(lambda times: given(1.0, times)), plan.epsilon, plan.delta)
-    return [*ways, f"epsilon={larger:.2g}"] if larger <= MOST_NAMED else ways
+    def named(times: float, wider: float = 1.0) -> str:
+        bound = f"error_bound={wider * (plan.error_bound or 0.0):.6g}"
+        many = f"about {float(up(times * plan.n, 2)):,.0f} rows"
+        return many if wider == 1 else bound if times == 1 else f"{many} and {bound}"
+
+    ways, more = [], rows()
+    if more <= _MOST:
+        ways.append(named(more))
+    less = less_noise(lambda times: _given(of, level, rows=1 / _CHANCE, less=times))
+    larger = larger_epsilon(max(_LEAST, less), plan.epsilon, plan.delta)
+    if larger <= MOST_NAMED:
+        ways.append(f"epsilon={larger:.2g}")
+    widths = [w for w in _WIDER if w * plan.error_share <= 1]
+    if works := [w for w in widths if _given(of, level, rows=1 / _CHANCE, wider=w)]:
+        ways.append(named(1.0, works[:2][-1]))  # the narrowest is only just wide enough
+    else:
+        both, wide = min(((rows(w), w) for w in widths), default=(math.inf, 1.0))
+        if both <= min(_MOST, more / 2):
+            ways.append(named(both, wide))
+    return ways
+
+
+def _given(
+    of: PrivateEvaluation, level: float, rows: float = 1.0, less: float = 1.0, wider: float = 1.0
+) -> bool:
+    """Whether an evaluation of so many times as many rows, with so many times less noise and so many times the error bound, gives an interval in most runs: it
+    must where all its tails and their number of rows are worse than the counts at hand by _WORSE deviations, of the noise and the chance of both evaluations."""
+    edges, counts, noise = _counted(of)
+    after, total, k = noise / less, rows * of.all_rows.labelled[0], len(edges)
+    cells = np.arange(1.0, k + 1)
+
+    def worst(tail: Floats, many: Floats, outer: Floats) -> Floats:
+        """Noisy counts of tails over so many cells, as they may be there. outer: how far out of 0 their edges are, on this side."""
+        seen = np.maximum(tail, 0.0) + 1.0  # no tail is known to be empty
+        times = rows * np.where(outer > 0, wider**-_FALLS, 1.0)
+        chance = times**2 * (seen + many * noise**2) + times * seen + many * after**2
+        counted: Floats = times * seen + _WORSE * np.sqrt(chance)
+        return np.where((outer > 0) | (wider == 1), counted, total)
+
+    below, above = _tails(counts)
+    tails = worst(below, cells, -edges), worst(above, cells[::-1], edges)
+    fewest = total - _WORSE * after * math.sqrt(k + 1)
+    return not _open(of.plan, *_ends(*tails, fewest, wider * edges, after, level))
 
 
 def _free(of: PrivateEvaluation, level: float) -> str:
@@ -100,7 +135,7 @@ def _free(of: PrivateEvaluation, level: float) -> str:
     edges, counts, noise = _counted(of)
     for smaller in _LEVELS:
         if smaller < level and not _open(of.plan, *band_of(counts, edges, noise, smaller)):
-            return f" Level {smaller:g} is given by the counts at hand, at no cost"
+            return f"Level {smaller:g} is given by the counts at hand, at no cost. "
     return ""
 
 
@@ -128,38 +163,38 @@ def _open(plan: EvaluationPlan, low: float, high: float) -> bool:
 
 def band_of(counts: Floats, edges: Floats, noise: float, level: float) -> tuple[float, float]:
     """The same of noisy counts (k + 1,) of the cells that edges (k,) part, each with this deviation of its noise."""
+    return _ends(*_tails(counts), float(counts.sum()), edges, noise, level)
+
+
+def _tails(counts: Floats) -> tuple[Floats, Floats]:
+    """Of noisy counts (k + 1,) those below and above each edge (k,)."""
+    return np.cumsum(counts)[:-1], np.cumsum(counts[::-1])[:-1][::-1]
+
+
+def _ends(
+    below: Floats, above: Floats, total: float, edges: Floats, noise: float, level: float
+) -> tuple[float, float]:
+    """`band_of` noisy counts of the tails, over 1 to k cells, and of all cells."""
     k = len(edges)
     each = _FAILURE / (
         2 * (2 * k + 1)
     )  # 2k tails and the number of rows, each by noise and by chance of the sample
     z = float(ndtri(1 - each))
-    rows = math.floor(counts.sum() - z * noise * math.sqrt(k + 1))
-    below, above = np.cumsum(counts)[:-1], np.cumsum(counts[::-1])[:-1][::-1]
-    cells = np.arange(1.0, k + 1)
+    rows = math.floor(total - z * noise * math.sqrt(k + 1))
+    off = z * noise * np.sqrt(np.arange(1.0, k + 1))
 
-    def share(tail: Floats, many: Floats) -> Floats:
-        """The most that a tail may hold of all people, by its noisy count over this many cells."""
-        return np.array(
-            [_most(max(0.0, t + z * noise * math.sqrt(m)), rows, each) for t, m in zip(tail, many)]
-        )
+    def held(tail: Floats) -> Floats:
+        """The edges beyond which at most this share of all people is."""
+        return edges[_excluded(np.maximum(0.0, tail), rows, (1 - level) / 2, each)]
 
-    least, outside = share(below, cells), (1 - level) / 2
-    most = share(above, cells[::-1])
-    low = [float(e) for e, p in zip(edges, least) if p <= outside]
-    high = [float(e) for e, p in zip(edges, most) if p <= outside]
-    return (max(low) if low else -math.inf), (min(high) if high else math.inf)
+    low, high = held(below + off), held(above + off[::-1])
+    return float(low.max(initial=-math.inf)), float(high.min(initial=math.inf))
 
 
-def _most(count: float, rows: int, failure: float) -> float:
-    """The largest share p of people for which `count` or fewer of so many rows have probability `failure`: Chernoff's bound."""
-    seen = count / rows if rows > 0 else 1.0
-    if seen >= 1:
-        return 1.0
-    low, high = seen, 1.0
-    for _ in range(60):
-        p = (low + high) / 2
-        if p >= 1.0:  # too few rows to exclude any share
-            return 1.0
-        apart = (seen * math.log(seen / p) if seen else 0.0) + (1 - seen) * math.log((1 - seen) / (1 - p))
-        low, high = (p, high) if rows * apart < math.log(1 / failure) else (low, p)
-    return high
+def _excluded(count: Floats, rows: int, share: float, failure: float) -> NDArray[np.bool_]:
+    """Where `count` or fewer of so many rows have at most this probability if they are a larger share of all people: Chernoff's bound."""
+    seen = count / max(rows, 1)
+    within = np.clip(seen, 1e-300, 1.0)
+    rest = 1.0 - np.minimum(seen, share)
+    apart = within * np.log(within / share) + rest * np.log(rest / (1 - share))
+    return (rows > 0) & (seen < share) & (rows * apart >= math.log(1 / failure))
