@@ -300,6 +300,35 @@ def test_half_of_the_interval_of_r2_is_as_in_docs_evaluate_md():
             assert np.median(found) == pytest.approx(float(half), abs=0.015)
 
 
+@pytest.mark.parametrize("measures", (("r2",), ("r2", "residuals"), ("r2", "squared_error")))
+def test_missing_labels_leave_the_advice_on_r2_as_it_is(measures):
+    """Where 40 % of incomes were missing, the warning of it took the place of what would show R², which was named beside the default measures."""
+    plan = plan_of_r2(4.3, *measures)
+
+    def of(labelled):
+        shares = {
+            "squared_error": 0.083,
+            "target": 0.5,
+            "squared_error_of_mean": 0.089,
+            "mean_residual": 0.5,
+        }
+        counts = {
+            name: np.array([v * labelled, (1 - v) * labelled, plan.n - labelled])
+            for name, v in shares.items()
+        }
+        counts["residuals"] = np.full(len(plan.edges) + 1, labelled / (len(plan.edges) + 1))
+        return PrivateEvaluation(plan, {name: counts[name] for name in plan.releases}, True).quality
+
+    for found in (of(0.6 * plan.n), of(0.9 * plan.n)):
+        told = " ".join(to_do(found, weighed=False, weak=False))
+        assert not found.beats_mean and ("Unless labels are truly missing" in told) == bool(found.warning)
+        assert re.search(r"in place of the mean before .*smaller error bound .* about [\d,]+ records", told)
+        assert ("does not say how far it is off" in told) == ("squared_error" not in measures)
+    assert of(0.6 * plan.n).warning and not of(0.9 * plan.n).warning
+    none = of(0.0)
+    assert none.warning and not list(t for t in to_do(none, weighed=False, weak=False) if "the mean" in t)
+
+
 def test_r2_alone_says_what_would_show_more_too():
     """ "Not shown to be better than the mean" stood without a word on what would show it, though with `squared_error` that was said."""
     rng = np.random.default_rng(4)

@@ -168,7 +168,8 @@ def to_do(
             "Unless labels are truly missing, correct what the warning names before it is measured again: `prepriv.validate(domain, X, y)` (`prepriv validate DATA --schema S.yaml`) "
             "says to the curator alone which labels are not declared."
         )
-    elif found is None or not found.known:
+    labels = found is None or found.warning is None or found.compared  # some have one, whatever is warned of
+    if labels and (found is None or not found.known):
         if found is not None and found.unasked:
             what, option = (
                 ("how far it is off", "squared_error")
@@ -201,7 +202,7 @@ def to_do(
     if found.at_bound:
         yield found.at_bound
     if not found.known:
-        if "r2" in found.measures and found.warning is None:
+        if "r2" in found.measures and labels:
             yield from _beside_the_mean(found)
         return
     worth_nothing = found.commonest is not None and not found.beats_the_commonest

@@ -158,6 +158,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/evaluation/test_error_band.py", "-k", "larger_error_bound_is_named"),
     ),
     Mutant(
+        "a warning of missing labels in place of what would show R2",
+        "a newcomer's: named in 0 of 7 evaluations where labels are missing, and in 13 of 13 without",
+        "release/advice.py",
+        'if "r2" in found.measures and labels:',
+        'if "r2" in found.measures and found.warning is None:',
+        ("tests/evaluation/test_evaluation_of_targets.py", "-k", "missing_labels"),
+    ),
+    Mutant(
         "rows that have no label are counted among the errors of the next evaluation",
         "a newcomer's: a larger error bound at 1,500 rows of which 900 have a label, 1 of 60 worked",
         "evaluation/error_band.py",
