@@ -42,7 +42,6 @@ from scipy import stats
 import prepriv
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.learner import Run, Setting, allowance
-from prepriv.plans.link import Link
 from prepriv.plans.plan import signal
 from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.scale import StandardScaler
@@ -158,7 +157,7 @@ def simulated(
     noise *= (
         seen[0][0] * seen[0][1] / len(x)
     )  # of the mean gradient of a single step at the whole budget, over its clip
-    link, found = Link.of(fitted.plan_), []
+    link, found = fitted.model_.link, []
     for name, learner in learners.items():
         weights = descended(learner, x.astype(np.float32), np.asarray(dev.train[1]), outputs, noise)
         scores = tested @ weights

@@ -458,7 +458,7 @@ def probabilities(model, columns):
     residual = q[:, ::-1] if s.shape[1] == 1 else np.sqrt((q @ others) ** 2 + (q * q) @ others)
     norm = link["norm"] if "norm" in link else np.hypot(norm, link["bias"])
     p = q * np.maximum(1.0, residual / (link["clip"] / norm))
-    raw = min(1.0, max(0.25, (q.shape[1] - 4) / 6))
+    raw = link.get("softmax", min(1.0, max(0.25, (q.shape[1] - 4) / 6)))
     return raw * q + (1 - raw) * p / p.sum(1, keepdims=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from prepriv import Categorical, Domain, Model, Numeric, PrivateClassifier, make
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import LeastSquares, Logistic, Softmax
-from prepriv.plans.link import Link, inverse, softmax, winners
+from prepriv.plans.link import Link, inverse, share_of_weights, softmax, winners
 from prepriv.release.model import BadArtifact
 
 
@@ -78,11 +79,12 @@ def test_where_nothing_is_clipped_nothing_changes():
     domain = Domain.ball(4, (0, 1, 2), radius=2.0)
     plan = make_plan(domain, [], GradientDescent(Softmax(), clip_norm=9.0), epsilon=math.inf, delta=1e-5, n=9)
     np.testing.assert_allclose(
-        Link.of(plan).probabilities(scores, np.full(100, 2.0)), softmax(scores), rtol=1e-12
+        Link.of(plan, scores).probabilities(scores, np.full(100, 2.0)), softmax(scores), rtol=1e-12
     )
     two = Domain.ball(4, (0, 1))
     assert (
-        Link.of(make_plan(two, [], GradientDescent(LeastSquares(1.0)), epsilon=1, delta=1e-5, n=99)) is None
+        Link.of(make_plan(two, [], GradientDescent(LeastSquares(1.0)), epsilon=1, delta=1e-5, n=99), scores)
+        is None
     )
 
 
@@ -93,7 +95,7 @@ def test_scores_of_little_data_are_drawn_together(classes, half):
     learner = GradientDescent(Logistic() if classes == 2 else Softmax())
     for n in (100, 1000, 10**6):
         plan = make_plan(domain, [], learner, epsilon=1.0, delta=1e-5, n=n)
-        shrinks.append(Link.of(plan).shrink)
+        shrinks.append(Link.of(plan, np.zeros((5, classes))).shrink)
         assert shrinks[-1] == pytest.approx((1 + 2 * half / (n * gdp_mu(1.0, 1e-5))) ** -0.5)
     assert shrinks[0] < 0.94 and 0.99 < shrinks[-1] < 1
 
@@ -140,3 +142,83 @@ def test_a_flattened_model_keeps_its_probabilities_where_rows_have_one_norm(tmp_
     np.testing.assert_allclose(flat.predict_proba(x), model.predict_proba(x), atol=1e-9)
     flat.save(tmp_path)
     np.testing.assert_array_equal(Model.load(tmp_path).predict_proba(x), flat.predict_proba(x))
+
+
+def kinds_of_people(classes=8, n=6000, apart=False):
+    """Four kinds of people, each with frequencies of its own; apart: each class is a kind of its own."""
+    rng = np.random.default_rng(classes)
+    kinds = classes if apart else 4
+    kind = rng.integers(0, kinds, n)
+    p = np.eye(classes) if apart else rng.dirichlet(np.full(classes, 1.0), kinds)
+    y = (rng.random(n)[:, None] > p.cumsum(axis=1)[kind]).sum(axis=1).clip(0, classes - 1)
+    names = tuple(f"k{k}" for k in range(kinds))
+    rows = pd.DataFrame({"kind": np.array(names)[kind], "x": rng.random(n)})
+    return rows, y, Domain({"kind": Categorical(names), "x": Numeric(0, 1)}, tuple(range(classes)))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_probabilities_of_many_classes_are_as_sure_as_they_are_right(apart):
+    """By their number alone eight classes that overlap were 8 points too sure of themselves."""
+    rows, y, domain = kinds_of_people(apart=apart)
+    clf = PrivateClassifier(domain, epsilon=4, delta=1e-5, steps="linear").fit(rows, y)
+    share, right = clf.model_.link.softmax, (clf.predict(rows) == y).mean()
+    assert (0.6 < share <= 1) if apart else (0.1 <= share < 0.35)
+    assert clf.predict_proba(rows).max(axis=1).mean() == pytest.approx(right, abs=0.03)
+    if not apart:
+        without = replace(clf.model_, link=replace(clf.model_.link, softmax=None))
+        assert without.predict_proba(rows).max(axis=1).mean() > right + 0.04
+
+
+def softmax_plan(classes, n, **options):
+    learner = GradientDescent(Softmax(), **options)
+    return make_plan(Domain.ball(40, range(classes)), [], learner, epsilon=1, delta=1e-5, n=n)
+
+
+def facts(plan):
+    """(what noise does to a weight, how far a constant gradient moves the weights)."""
+    learner = plan.learner
+    reach = learner.response(0.0)[1] * learner.clip(plan.space.radius)
+    return learner.weight_noise(plan.learner_noise, plan.n), reach
+
+
+def test_the_share_of_softmax_is_that_of_the_classes_where_noise_hides_the_weights():
+    """Weights of noise alone have no length beyond it, and few records say little about it."""
+    rng, plan = np.random.default_rng(0), softmax_plan(7, 10**6)
+    noise, reach = facts(plan)
+    seen = round(
+        10**6 * noise / math.sqrt(0.25 * reach / (41 * 7))
+    )  # noise alone is half as long as the root of the reach
+    for classes, n, least, most in ((7, 10**6, 0.1, 0.11), (7, seen, 0.1, 0.25), (10, 60, 0.98, 1.0)):
+        drawn = rng.normal(0, facts(softmax_plan(classes, n))[0], (41, classes))
+        assert least <= share_of_weights(softmax_plan(classes, n), drawn) <= most
+    steps, rate = plan.learner.steps, plan.learner.learning_rate
+    assert reach == pytest.approx(
+        steps * rate * plan.learner.clip(1.0) * 7.5, rel=0.2
+    )  # momentum 0.9, the mean of a half
+    for ratio, share in ((0.05, 0.1), (math.sqrt(0.2 * 0.6), 0.5), (0.6, 1.0), (2.0, 1.0)):
+        weights = np.zeros((41, 7))
+        weights[0, 0] = math.sqrt(ratio**2 * reach + weights.size * noise**2)
+        assert share_of_weights(plan, weights) == pytest.approx(share, abs=0.002)
+    for other in (softmax_plan(4, 10**6), softmax_plan(7, 10**6, flatten=0.1)):
+        assert share_of_weights(other, np.zeros((41, len(other.domain.classes)))) is None
+
+
+def test_a_share_of_softmax_that_the_weights_do_not_give_is_refused(tmp_path):
+    rows, y, domain = kinds_of_people(6, 600)
+    model = PrivateClassifier(domain, epsilon=4, delta=1e-5, steps="linear").fit(rows, y).model_
+    path = model.save(tmp_path)
+    data = json.loads(path.read_text())
+    np.testing.assert_array_equal(Model.load(path).predict_proba(rows), model.predict_proba(rows))
+    share = data["link"]["softmax"]
+    for other in (share + 0.01, share - 0.01, 0.05, 1.5, math.nan, "0.5", 1, None, [share]):
+        path.write_text(json.dumps(data | {"link": data["link"] | {"softmax": other}}))
+        with pytest.raises(BadArtifact):
+            Model.load(path)
+    del data["link"]["softmax"]  # a file of version 0.2
+    path.write_text(json.dumps(data))
+    old = Model.load(path)
+    assert old.link.softmax is None and old.link.share(6) == pytest.approx(1 / 3)
+    flat = model.flattened()
+    np.testing.assert_allclose(flat.predict_proba(rows), model.predict_proba(rows), atol=1e-9)
+    flat.save(tmp_path / "flat")
+    np.testing.assert_array_equal(Model.load(tmp_path / "flat").predict_proba(rows), flat.predict_proba(rows))

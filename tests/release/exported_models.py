@@ -114,7 +114,7 @@ def fitted(case):
         model = PrivateClassifier(Domain.box(-4, 4, 5, [0, 1]), epsilon=8.0, steps=steps).fit(x, y).model_
         model = model.flattened() if case == "flat" else model
     else:
-        domain = Domain.ball(5, [0, 1] if case == "ball" else range(4))
+        domain = Domain.ball(5, [0, 1] if case == "ball" else range(6))
         weight = {3: 9.0} if case == "weights" else None
         model = PrivateClassifier(domain, epsilon=8.0, class_weight=weight).fit(x, y).model_
     x[0] = x[0] * 100

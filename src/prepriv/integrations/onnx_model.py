@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from prepriv.columns import Categorical, Numeric, Text
 from prepriv.domain import Domain
 from prepriv.integrations.onnx_maps import MAPS, Graph
-from prepriv.plans.link import Link, raw_share
+from prepriv.plans.link import Link
 from prepriv.tables.cell import text, text_of
 from prepriv.tables.column import cells, numbers_in
 from prepriv.tables.encoding import MISSING_TEXT, columns_of
@@ -129,7 +129,7 @@ def _probabilities(g: Graph, scores: str, norms: str, outputs: int, link: Link |
         "Sqrt", g("Add", g("Mul", norms, norms), link.bias**2)
     )  # fmt: skip
     p = g("Mul", q, g("Max", g("Div", residual, g("Div", link.clip, norm)), 1.0))
-    p, raw = g("Div", p, g.over_rows("ReduceSum", p)), raw_share(classes)
+    p, raw = g("Div", p, g.over_rows("ReduceSum", p)), link.share(classes)
     return g("Add", g("Mul", raw, q), g("Mul", 1 - raw, p))
 
 

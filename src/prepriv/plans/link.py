@@ -1,20 +1,24 @@
 """Scores to probabilities where training clipped gradients. Proof: docs/proofs/calibrated_probabilities.md.
 
 Descent on clipped gradients does not end at the probabilities: softmax of its scores is too sure of itself. What it
-ends at is known, so the probabilities are found by going back. The way back reads no record and costs nothing.
+ends at is known, so the probabilities are found by going back. How far it came is read off the released weights. Both
+read no record and cost nothing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv.learners.learner import Momentum
 from prepriv.learners.losses import is_likelihood
 from prepriv.plans.plan import Plan
+from prepriv.plans.stored import same
 
 
 def softmax(scores: Floats) -> Floats:
@@ -31,8 +35,17 @@ def little(classes: int) -> float:
     return min(20.0, 3.0 * classes - 4.0)
 
 
-def raw_share(classes: int) -> float:
-    """Share of softmax itself beside the exact inverse, which presumes that training has converged.
+FEWEST_CLASSES = 5  # from which on the weights say how much of softmax
+CONVERGED, FAR = (
+    0.2,
+    0.6,
+)  # length of the weights over the root of their reach: the inverse alone; softmax alone
+_LEAST = 0.1  # of softmax: it tells classes apart where the inverse has a plateau
+_DIGITS = 3
+
+
+def share_of_classes(classes: int) -> float:
+    """Share of softmax itself beside the exact inverse, which presumes that training has converged, where nothing else is known.
 
     It tells classes apart where the inverse has a plateau; and many classes are mostly such as separate, so that training
     stops far from its end.
@@ -40,31 +53,62 @@ def raw_share(classes: int) -> float:
     return min(1.0, max(0.25, (classes - 4) / 6))
 
 
+def share_of_weights(plan: Plan, weights: Floats) -> float | None:
+    """The same by released weights (d + 1, K): where classes separate, weights grow as long as training goes on. None: not from so few classes, or
+    such a learner.
+
+    The length of the weights is taken without what noise adds to it on average. The less that is known beside the noise, the more the share is that
+    of so many classes.
+    """
+    classes, learner = len(plan.domain.classes), plan.learner
+    if classes < FEWEST_CLASSES or not isinstance(learner, Momentum) or learner.flatten:
+        return None
+    noise = learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
+    if noise is None:
+        return None
+    reach = learner.response(0.0)[1] * learner.clip(plan.space.radius)
+    length = math.fsum(w * w for w in weights.ravel().tolist()) - weights.size * noise**2
+    ratio = math.sqrt(max(length, 0.0) / reach)
+    share = min(1.0, max(_LEAST, math.log(max(ratio, CONVERGED) / CONVERGED) / math.log(FAR / CONVERGED)))
+    chance = (
+        noise**2 * math.sqrt(2.0 * weights.size) / (CONVERGED * FAR * reach)
+    )  # deviation of the length, in that of a share of one half
+    known = 1.0 / (1.0 + chance**2)
+    return round(known * share + (1.0 - known) * share_of_classes(classes), _DIGITS)
+
+
 @dataclass(frozen=True)
 class Link:
     """The link of a model whose training clipped the gradient of a row x to norm `clip`.
 
     bias: value of the bias feature, which counts in the norm of a row. shrink: what scores are multiplied by, for their
-    noise. norm: the norm of every row, bias and all; None: each row's own.
+    noise. norm: the norm of every row, bias and all; None: each row's own. softmax: its share beside the inverse; None: that
+    of so many classes.
     """
 
     clip: float
     bias: float
     shrink: float
     norm: float | None = None
+    softmax: float | None = None
 
     @staticmethod
-    def of(plan: Plan) -> Link | None:
-        """The link that a plan gives; None: its loss is not a log-likelihood."""
+    def of(plan: Plan, weights: Floats) -> Link | None:
+        """The link of a plan and the weights that it gave; None: its loss is not a log-likelihood."""
         learner = plan.learner
         if not is_likelihood(learner.loss):
             return None
         shrink = math.sqrt(1 / (1 + little(len(plan.domain.classes)) / plan.signal))
-        return Link(learner.clip(plan.space.radius), learner.bias, shrink)
+        share = share_of_weights(plan, weights)
+        return Link(learner.clip(plan.space.radius), learner.bias, shrink, softmax=share)
 
     def for_norm(self, radius: float) -> Link:
         """The same where rows are not at hand: each counts as one of the largest norm."""
         return replace(self, norm=math.hypot(radius, self.bias))
+
+    def share(self, classes: int) -> float:
+        """The share of softmax."""
+        return share_of_classes(classes) if self.softmax is None else self.softmax
 
     def probabilities(self, scores: Floats, norms: Floats) -> Floats:
         """(b, classes) of scores (b, K) and norms (b,) of the rows without the bias feature.
@@ -73,16 +117,36 @@ class Link:
         """
         q, top = softmax(self.shrink * scores), winners(scores)
         norm = np.hypot(norms, self.bias) if self.norm is None else np.full(len(q), self.norm)
-        raw = raw_share(q.shape[1])
+        raw = self.share(q.shape[1])
         p = raw * q + (1 - raw) * inverse(q, self.clip / norm, one=scores.shape[1] == 1)
         lost = np.flatnonzero(p.argmax(axis=1) != top)  # by rounding, or a tie that a score tells apart
         p[lost, top[lost]] = np.nextafter(p[lost].max(axis=1), 2.0)
         return p
 
     def to_json(self) -> dict[str, float]:
-        """Plain data: declared facts, which the plan gives, too."""
+        """Plain data: what the plan and the weights give, too."""
         facts = {"clip": self.clip, "bias": self.bias, "shrink": self.shrink}
-        return facts | ({} if self.norm is None else {"norm": self.norm})
+        more = {"norm": self.norm, "softmax": self.softmax}
+        return facts | {name: value for name, value in more.items() if value is not None}
+
+    @staticmethod
+    def from_json(data: Any, plan: Plan, weights: Floats) -> Link:
+        """Of a model file; ValueError for a link that is not that of its plan and weights. A file of 0.2 states no share of softmax. Where maps are folded
+        into the weights, `norm` is stated, and the share does not follow from them."""
+        link = Link.of(plan, weights)
+        assert link is not None
+        if not isinstance(data, dict):
+            raise ValueError("a link")
+        if "softmax" in data:
+            said, found = data["softmax"], link.softmax
+            if type(said) is not float or found is None or not _LEAST <= said <= 1.0:
+                raise ValueError("the share of softmax")
+            if (
+                "norm" not in data and abs(said - found) > 1.5 * 10.0**-_DIGITS
+            ):  # another machine may round otherwise
+                raise ValueError("the share of softmax is not that of the weights")
+        link = replace(link, softmax=data.get("softmax"))
+        return next(x for x in (link, link.for_norm(plan.space.radius)) if same(x.to_json(), data))
 
 
 def inverse(q: Floats, cut: Floats, one: bool) -> Floats:

@@ -142,7 +142,7 @@ class Model:
         """
         plan = trained.plan
         said = plan.to_json(claimed=trained.private)
-        link = Link.of(plan)
+        link = Link.of(plan, trained.weights)
         made = (plan.domain, trained.maps, trained.weights, trained.private, said, trained.receipt, link)
         return Model(*made, noise_alone=trained.noise_alone)
 
@@ -607,7 +607,7 @@ def _read(data: dict[str, Any], length: int) -> Model:
     private = data["private"]
     if not same(plan.domain.to_json(), data["domain"]) or (private and data["plan"]["guarantee"] is None):
         raise ValueError
-    receipt, link = checked_receipt(data.get("ledger")), _link(data.get("link"), plan)
+    receipt, link = checked_receipt(data.get("ledger")), _link(data.get("link"), plan, weights)
     choice = _choice(data.get("choice"), plan, length)
     alone = data.get("noise_alone", False)
     if alone is not ("noise_alone" in data):
@@ -648,13 +648,9 @@ def _choice(data: Any, plan: Plan, length: int) -> Chosen | None:
     return choice
 
 
-def _link(data: Any, plan: Plan) -> Link | None:
-    """The link of a plan, if the file is of a version that has one; ValueError for any other."""
-    if data is None:
-        return None
-    link = Link.of(plan)
-    assert link is not None
-    return next(x for x in (link, link.for_norm(plan.space.radius)) if same(x.to_json(), data))
+def _link(data: Any, plan: Plan, weights: Floats) -> Link | None:
+    """The link of a plan and its weights, if the file is of a version that has one; ValueError for any other."""
+    return None if data is None else Link.from_json(data, plan, weights)
 
 
 def checked_receipt(data: Any) -> dict[str, Any] | None:
