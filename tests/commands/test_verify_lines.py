@@ -13,7 +13,7 @@ from markupsafe import escape
 import prepriv
 from prepriv.cli import run
 from prepriv.commands.charged import to_ask
-from prepriv.commands.verify import _other_places, _values_apart, lines_apart
+from prepriv.commands.verify import _other_places, lines_apart, values_apart
 from prepriv.evaluation.evaluate import evaluate
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.learners import GradientDescent, Logistic
@@ -267,6 +267,6 @@ def test_a_number_with_more_digits_than_it_needs_is_no_layout(tmp_path, capsys, 
 
 def test_values_that_differ_in_their_type_alone_are_shown_with_it():
     """Both were printed as '8230'."""
-    assert _values_apart(8230, "8230", "n") == ["""n: '"8230"'; the model's: '8230'"""]
-    assert _values_apart(8230, 8231, "n") == ["n: '8231'; the model's: '8230'"]
-    assert _values_apart(None, "None", "n") == ["""n: '"None"'; the model's: 'null'"""]
+    assert values_apart(8230, "8230", "n") == ["""n: '"8230"'; the model's: '8230'"""]
+    assert values_apart(8230, 8231, "n") == ["n: '8231'; the model's: '8230'"]
+    assert values_apart(None, "None", "n") == ["""n: '"None"'; the model's: 'null'"""]

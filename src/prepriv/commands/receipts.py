@@ -297,7 +297,7 @@ def _given_alone(file: Path, data: Mapping[str, Any], kind: FileKind) -> Given:
     receipts = () if own is None else tuple(dict.fromkeys(_receipts(data)))
     uncharged = tuple(dict.fromkeys(one for one in _drafts(data) if one.ledger is None))
     drafts = _charged_drafts(data)
-    unnamed = not drafts and not uncharged and _tells_of_a_draft(data)
+    unnamed = not drafts and not uncharged and tells_of_a_draft(data)
     return Given(
         receipts,
         own,
@@ -310,7 +310,7 @@ def _given_alone(file: Path, data: Mapping[str, Any], kind: FileKind) -> Given:
     )
 
 
-def _tells_of_a_draft(data: Mapping[str, Any]) -> bool:
+def tells_of_a_draft(data: Mapping[str, Any]) -> bool:
     """Whether a claim says that it includes a draft. Earlier versions wrote answers without the draft itself."""
     claim = data.get("guarantee")
     notes = claim.get("notes") if isinstance(claim, Mapping) else None

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prepriv._rounding import UP
-from prepriv.commands.receipts import in_a_receipt
+from prepriv.commands.receipts import in_a_receipt, tells_of_a_draft
+from prepriv.commands.saved_claims import claim_apart
 from prepriv.commands.scores import model_of
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, cost_in_quanta, short_amount
@@ -22,7 +23,8 @@ def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Ent
     told = told if isinstance(told, Mapping) else {}
     key = tuple(told.get(name) for name in ("plan_uid", "sequence", "head"))
     row = next((one for one in rows if (one.plan_uid, one.sequence, one.head) == key), None)
-    if row is None or not (_ANSWERED.search(row.note.split(" | ")[0]) or model_of(row)):
+    is_answered = row is not None and _ANSWERED.search(row.note.split(" | ")[0])
+    if row is None or not (is_answered or model_of(row)):
         return []
     claim = data.get("guarantee")
     claim = claim if isinstance(claim, Mapping) else {}
@@ -42,6 +44,8 @@ def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Ent
         found.append(
             f"it states less than row {row.sequence} paid for it ({short_amount(header.unit, row.cost)})"
         )
+    elif is_answered and ("claims" in data or not tells_of_a_draft(data)):
+        found += claim_apart(data, header, row)
     return found
 
 

@@ -96,7 +96,7 @@ def differences(path: Path, model: Model) -> Rebuilt:
     apart = [
         f"data: {line}"
         for name in sorted({*here, *data})
-        for line in _first(_values_apart(_held(here, name), _held(data, name), name))
+        for line in _first(values_apart(_held(here, name), _held(data, name), name))
     ]
     is_page = path.suffix.lower() in (".html", ".htm")
     wrong = [*other, *apart, *other_lines(text, made, data, is_page, alike=not apart)]
@@ -183,23 +183,28 @@ def _first(places: list[str]) -> list[str]:
     return [*places[:_PLACES], *([f"and {more} more places of it"] if more > 0 else [])]
 
 
-def _values_apart(made: Any, said: Any, at: str) -> list[str]:
-    """Where plain data differ, and what stands in both places, where it is one value."""
+def values_apart(made: Any, said: Any, at: str, whose: str = "the model's") -> list[str]:
+    """Where plain data differ, and what stands in both places, where it is one value. whose: what has the first of them."""
     if isinstance(made, list) and isinstance(said, list) and len(made) == len(said):
-        return [line for k, pair in enumerate(zip(made, said)) for line in _values_apart(*pair, f"{at}[{k}]")]
+        return [
+            line
+            for k, pair in enumerate(zip(made, said))
+            for line in values_apart(*pair, f"{at}[{k}]", whose)
+        ]
     if isinstance(made, dict) and isinstance(said, dict):
         both = sorted({*made, *said})
         return [
-            line for key in both for line in _values_apart(_held(made, key), _held(said, key), f"{at}.{key}")
+            line
+            for key in both
+            for line in values_apart(_held(made, key), _held(said, key), f"{at}.{key}", whose)
         ]
     if made is not _Nothing and same(made, said):
         return []
     if isinstance(made, (list, dict)) or isinstance(said, (list, dict)):
         return [at]
     alike = str(said) == str(made)  # a number as text, say: only its type is another one
-    return [
-        f"{at}: {lines_apart(*(None if one is _Nothing else json.dumps(one) if alike else str(one) for one in (said, made)))}"
-    ]
+    both_said = (None if one is _Nothing else json.dumps(one) if alike else str(one) for one in (said, made))
+    return [f"{at}: {lines_apart(*both_said, whose)}"]
 
 
 def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool, alike: bool) -> list[str]:
@@ -282,8 +287,8 @@ def _other_places(here: list[str], there: list[str]) -> list[tuple[int, str | No
     return min(found, aligned, key=len)
 
 
-def lines_apart(a: str | None, b: str | None) -> str:
-    """Both lines, from shortly before the place where they differ. None: no line differs."""
+def lines_apart(a: str | None, b: str | None, whose: str = "the model's") -> str:
+    """Both lines, from shortly before the place where they differ. None: no line differs. whose: what has the second of them."""
     pairs = enumerate(zip_longest(a or "", b or ""))
     since = max(0, next((at for at, (x, y) in pairs if x != y), 0) - 20)
     cut = [None if line is None else line[since:] for line in (a, b)]
@@ -291,7 +296,7 @@ def lines_apart(a: str | None, b: str | None) -> str:
     if bare[0] != bare[1]:  # otherwise blanks are all that differs, and are shown
         cut = bare
     here, there = ("nothing" if line is None else repr(line[:_SHOWN]) for line in cut)
-    return f"{here}; the model's: {there}"
+    return f"{here}; {whose}: {there}"
 
 
 def _public(data: dict[str, Any]) -> Evaluation | Errors | None:

@@ -148,8 +148,18 @@ def condition_note(
 
 def whose(note: str) -> str:
     """Of whom the amounts of a charge with this note are: one record, or one unit (`prepriv.domain.Domain.unit`)."""
+    return one_of(unit_of(note))
+
+
+def unit_of(note: str) -> str | None:
+    """The unit of which the amounts of a charge with this note are; None: of single records."""
     found = _WHOSE.match(note)
-    return "one record" if found is None else f"one `{found[1]}`"
+    return None if found is None else found[1]
+
+
+def one_of(unit: str | None) -> str:
+    """One unit, or one record, in words."""
+    return "one record" if unit is None else f"one `{unit}`"
 
 
 def _printable(text: str) -> str:

@@ -201,6 +201,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/commands/test_kept_heads.py", "-k", "state_another_charge"),
     ),
     Mutant(
+        "the claim of answers that rest on a draft is not computed again",
+        "an officer's: a total ε of 0.3 where the parts give 0.4567, released again",
+        "commands/saved_answers.py",
+        "        found += claim_apart(data, header, row)\n",
+        "        pass\n",
+        ("tests/commands/test_saved_claims.py", "-k", "parts_do_not_give and sum and answers"),
+    ),
+    Mutant(
+        "a run may cost less by its own words than was paid for it, where a draft makes the total large",
+        "an officer's: µ of the run lowered beside a draft",
+        "commands/saved_claims.py",
+        "    if not (paid.fits(row.cost + _SLACK) and row.cost.fits(paid + _SLACK)):\n",
+        "    if False:\n",
+        ("tests/commands/test_saved_claims.py", "-k", "not_paid_for"),
+    ),
+    Mutant(
         "a score whose page is not given is not asked for",
         "an officer's: a bad score that was hidden by deleting its page",
         "commands/charged.py",
