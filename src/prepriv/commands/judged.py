@@ -32,6 +32,7 @@ from prepriv.commands.receipts import (
     data_in,
     missing_receipts,
     not_compared_in,
+    odd_data,
     runs_named,
     sha256_of,
     unanswered,
@@ -103,7 +104,7 @@ def judge(
         judged[name].undecided += [undecided] if undecided else []
         judged[name].asked += [asked] if asked else []
         if one.kind in ("other", "measurement"):
-            judged[name].wrong += _of_its_charge(Path(name), [*ledgers])
+            _of_its_charge(judged[name], Path(name), [*ledgers])
             _claimed_drafts(judged[name], one, ledgers)
     for name, one in given.items():
         if (
@@ -432,11 +433,14 @@ def _page(found: Judged, page: Path, file: Path | None, places: Sequence[str], w
     return made
 
 
-def _of_its_charge(file: Path, places: Sequence[str]) -> list[str]:
+def _of_its_charge(found: Judged, file: Path, places: Sequence[str]) -> None:
     """What the data of answers, a description, a sketch or a score state otherwise than the ledger that paid for them."""
-    data = data_in(file)
-    books = [Ledger.open(place) for place in places]
-    return [line for book in books for line in states_otherwise(data, book.header, book.entries())]
+    data, odd = data_in(file), odd_data(file)
+    found.wrong += [odd] if odd and data else []
+    for book in map(Ledger.open, places):
+        stated = states_otherwise(file, data, book.header, book.entries())
+        found.wrong += stated.wrong
+        found.undecided += stated.undecided
 
 
 def _used_drafts(file: Path, places: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import amount_in_words, cap_in_amounts
 from prepriv.ledger.store import foreign_side_files
 from prepriv.ledger.urls import is_url
+from prepriv.release.strict_json import parsed
 from prepriv.runs.booked import in_words_of, ledger_of, not_booked, schema_files
 from prepriv.schemas.declared_file import parse_yaml
 from prepriv.schemas.odd_lines import LAYOUT, odd_lines, unread_lines
@@ -816,14 +817,32 @@ def _data(file: Path) -> Any:
         raise Stop(f"{file} cannot be read") from None
     if file.suffix.lower() in _SCHEMAS:
         return parse_yaml(text, file)
-    if _begins(file, _LOOKED) and (held := _AS_DATA.search(text)):
-        text = html.unescape(held[1])
+    text = _json_in(file, text)
     try:
         from prepriv.release.page import data_of  # pages need templates
 
         return data_of(text)
     except (ValueError, RecursionError):
         raise Stop(f"{file} is neither a page nor JSON that prepriv wrote") from None
+
+
+def _json_in(file: Path, text: str) -> str:
+    """The data of a page without an id, as JSON; any other text as it is."""
+    held = _AS_DATA.search(text) if _begins(file, _LOOKED) else None
+    return text if held is None else html.unescape(held[1])
+
+
+def odd_data(file: Path) -> str:
+    """Why the JSON of a file, or the data of a page, are none that prepriv wrote, though a reader takes them; "" where nothing is odd."""
+    from prepriv.release.page import block_of  # pages need templates
+
+    try:
+        text = _json_in(file, file.read_text(encoding="utf-8"))
+        block, _ = block_of(text)
+        parsed(text if block == text else html.unescape(block))
+    except (ValueError, RecursionError) as why:
+        return f"its data are not what prepriv writes: {why}"
+    return ""
 
 
 def _receipts(data: Any) -> Iterator[Receipt]:

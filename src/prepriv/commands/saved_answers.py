@@ -4,49 +4,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from prepriv._rounding import UP
 from prepriv.commands.receipts import in_a_receipt, tells_of_a_draft
-from prepriv.commands.saved_claims import claim_apart
+from prepriv.commands.saved_claims import ClaimApart, claim_apart
 from prepriv.commands.scores import model_of
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, cost_in_quanta, short_amount
+from prepriv.ledger.hash_chain import one_of, whose
 
 _ANSWERED = re.compile(r"(?:^|, |`: )(?:questions|description|sketch)\b")  # a person's note stands in front
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 
 
-def states_otherwise(data: Mapping[str, Any], header: Header, rows: Sequence[Entry]) -> list[str]:
-    """Where a file of answers, or a score, states a charge that is not the one that its ledger booked, one line each; nothing where its receipt is not in this ledger."""
+def states_otherwise(
+    file: Path, data: Mapping[str, Any], header: Header, rows: Sequence[Entry]
+) -> ClaimApart:
+    """Where a file of answers, or a score, states a charge or a claim that is not the one that its ledger booked; nothing where its receipt is not in this ledger. data: what it holds."""
     told = data.get("ledger")
     told = told if isinstance(told, Mapping) else {}
     key = tuple(told.get(name) for name in ("plan_uid", "sequence", "head"))
     row = next((one for one in rows if (one.plan_uid, one.sequence, one.head) == key), None)
     is_answered = row is not None and _ANSWERED.search(row.note.split(" | ")[0])
     if row is None or not (is_answered or model_of(row)):
-        return []
+        return ClaimApart()
     claim = data.get("guarantee")
     claim = claim if isinstance(claim, Mapping) else {}
     stated = {
         "plan": (data.get("plan_hash"), row.plan_hash),
         "neighbours": (claim.get("adjacency"), header.adjacency),
+        "unit": (one_of(claim.get("unit")), whose(row.note)),
         **{name: (told.get(key), true) for key, (name, true) in in_a_receipt(header, row).items()},
     }
     if header.unit == "basic":
         stated["delta"] = claim.get("delta"), _delta(claim.get("delta"), row, header)
-    found = [
+    wrong = [
         f"the {name} that it states ({said}) is not that of row {row.sequence} of its ledger ({true})"
         for name, (said, true) in stated.items()
         if said != true
     ]
+    found = ClaimApart()
     if _states_less(claim, header, row):
-        found.append(
+        wrong.append(
             f"it states less than row {row.sequence} paid for it ({short_amount(header.unit, row.cost)})"
         )
     elif is_answered and ("claims" in data or not tells_of_a_draft(data)):
-        found += claim_apart(data, header, row)
-    return found
+        found = claim_apart(file, data, header, row)
+    return ClaimApart(wrong + found.wrong, found.undecided)
 
 
 def _delta(stated: Any, row: Entry, header: Header) -> Any:

@@ -203,8 +203,8 @@ def values_apart(made: Any, said: Any, at: str, whose: str = "the model's") -> l
     if isinstance(made, (list, dict)) or isinstance(said, (list, dict)):
         return [at]
     alike = str(said) == str(made)  # a number as text, say: only its type is another one
-    both_said = (None if one is _Nothing else json.dumps(one) if alike else str(one) for one in (said, made))
-    return [f"{at}: {lines_apart(*both_said, whose)}"]
+    one, other = (None if x is _Nothing else json.dumps(x) if alike else str(x) for x in (said, made))
+    return [f"{at}: {lines_apart(one, other, whose)}"]
 
 
 def other_lines(text: str, made: _Page, data: dict[str, Any], is_page: bool, alike: bool) -> list[str]:

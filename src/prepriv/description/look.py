@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,11 +17,13 @@ import narwhals.stable.v1 as nw
 
 from prepriv._arguments import integer
 from prepriv._rounding import CLOSE_UP, UP
+from prepriv._version import own_version
 from prepriv.adjacency import Adjacency, check_adjacency
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import LEAK, claims, curve_of
 from prepriv.guarantees.gaussian import gdp_mu
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.printed import epsilon_at
 from prepriv.mechanisms.session import Metered, Session
 from prepriv.placed.checks import check_budget
 from prepriv.plans.priced import Priced
@@ -209,10 +211,16 @@ def unit_of_rows(domain: Domain) -> dict[str, str]:
 
 
 def paid_by(look: Look, domain: Domain, receipt: Mapping[str, Any] | None) -> dict[str, Any]:
-    """How the data of everything that is released of a look end: n, which is declared or public, the "claims" that its guarantee adds up, where a draft is among them, and the receipt of its charge in a "ledger", where one was charged."""
+    """How the data of everything that is released of a look end: n, which is declared or public, the version of prepriv that worded it, the "claims" that its guarantee adds up, where a draft is among them, and the receipt of its charge in a "ledger", where one was charged."""
     added = claims(look.guarantee, domain, look.delta)
-    told = {"n": look.n} | ({} if added is None else {"claims": added})
+    told = {"n": look.n, "version": own_version()} | ({} if added is None else {"claims": added})
     return told | ({} if receipt is None else {"ledger": dict(receipt)})
+
+
+def claimed(claim: Guarantee, delta: float, n: int, promised: Sequence[str]) -> list[str]:
+    """The paragraphs in which a page states its claim. claim: the whole. promised: `prepriv.release.summary.promised`."""
+    amounts = f"{epsilon_at(claim.epsilon(delta), delta)}, {claim.neighbours}, n = {n:,}, for everything on this page together."
+    return [amounts, *claim.notes, " ".join(promised)]
 
 
 def rows_there(table: Any, ledger: Any) -> int:

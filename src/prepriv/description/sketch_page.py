@@ -9,8 +9,8 @@ from pathlib import Path
 
 from prepriv._text import printable
 from prepriv.description.estimates import short_number
+from prepriv.description.look import claimed
 from prepriv.description.sketch import SketchedTable
-from prepriv.guarantees.printed import epsilon_at
 from prepriv.release.pictures import COLOURS, label, page_style, stroke, svg
 from prepriv.release.writing import write_atomically
 
@@ -32,15 +32,12 @@ def json_text(found: SketchedTable) -> str:
 
 def to_html(found: SketchedTable) -> str:
     """One self-contained page."""
-    look, claim = found.priced.look, found.guarantee_
+    look = found.priced.look
     columns = list(found.sketch.plan.columns)
     body = [
         "<main>\n<h1>A sketch of a table</h1>",
         f"<p><b>It holds {escape(found.what)}.</b></p>",
-        f"<p>{epsilon_at(claim.epsilon(look.delta), look.delta)}, {escape(look.guarantee.neighbours)}, "
-        f"n = {look.n:,}, for everything on this page together.</p>",
-        *(f"<p>{_text(note)}</p>" for note in claim.notes),
-        f"<p>{_text(' '.join(found.promised))}</p>",
+        *(f"<p>{_text(said)}</p>" for said in claimed(found.guarantee_, look.delta, look.n, found.promised)),
         f"<p>{escape(found.check)}</p>",
         *(f"<p><b>{_text(note)}</b></p>" for note in found.notes),
         '<p class="lead">Bars are noisy counts. The line on a bar is its 95 % interval, made from the noise alone.</p>',

@@ -80,7 +80,7 @@ def with_drafts(part: Guarantee | None, domain: Domain, delta: float, n: int) ->
     whole = part.compose(*(of_draft(drafted, domain) for drafted in domain.drafts))
     kept = tuple(note for note in part.notes if not note.startswith("weak:"))
     weak = notes_on(whole.epsilon(delta), delta, n, math.inf)  # of a model its part has said enough
-    return replace(whole, notes=(_told(part, domain, delta), FIXED, *kept, *weak))
+    return replace(whole, notes=(in_all(part, domain, delta), FIXED, *kept, *weak))
 
 
 def claims(part: Guarantee | None, domain: Domain, delta: float) -> dict[str, Any] | None:
@@ -113,6 +113,6 @@ def _counted(drafted: Drafted) -> str:
     return "records" if drafted.unit is None else f"units by {drafted.unit!r}"
 
 
-def _told(part: Guarantee, domain: Domain, delta: float) -> str:
-    """Part, drafts and what their sum claims: one sentence."""
+def in_all(part: Guarantee, domain: Domain, delta: float) -> str:
+    """Part, drafts and what their sum claims: the first note of a claim that includes a draft."""
     return f"{IN_ALL}{epsilon_at(part.epsilon(delta), delta)} of this run, and {drafts_cost(domain)}; both may read the same people, so the total counts both. It is computed from the noise of each, and need not be the sum of the two ε"

@@ -32,12 +32,17 @@ def read_strictly(path: Path) -> tuple[dict[str, Any], int]:
             data += block
     length, text = len(data), data.decode("ascii")
     del data
-    found = json.loads(
-        text, object_pairs_hook=_once, parse_float=_finite, parse_int=_whole, parse_constant=_no_number
-    )
+    found = parsed(text)
     if not isinstance(found, dict):
         raise ValueError("no object")
     return found, length
+
+
+def parsed(text: str) -> Any:
+    """What JSON holds in which no name stands twice and each number is finite. Raises ValueError."""
+    return json.loads(
+        text, object_pairs_hook=_once, parse_float=_finite, parse_int=_whole, parse_constant=_no_number
+    )
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

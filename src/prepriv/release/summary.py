@@ -258,13 +258,25 @@ def promised(
     part: what the run itself claims, without the drafts of its domain. what: what was released, as "this sketch". n: the declared number of records. as_drafted: whether
     the schema, of which `domain` may be a part that is read otherwise, is as it was drafted (`Domain.as_drafted`).
     """
+    claim = with_drafts(part, domain, delta, n)
+    return [*bounded(claim, part, domain, receipt, what, delta), *origin(domain, as_drafted)]
+
+
+def bounded(
+    claim: Guarantee,
+    part: Guarantee,
+    domain: Domain,
+    receipt: Mapping[str, Any] | None,
+    what: str,
+    delta: float,
+) -> list[str]:
+    """The first sentences of `promised`, which follow from the claim, its parts and the cap alone. claim: the whole."""
     from prepriv.guarantees.several_rows import rows_of_one  # which a look does without
 
-    claim = with_drafts(part, domain, delta, n)
     seen = f"{what} and the draft of its schema" if domain.drafts else what
     rows = _of_several_rows(rows_of_one(_added_up(part, domain), delta), claim, delta)
     more = cap_in_words(receipt, domain.unit, what) or "Other releases about the same people add to it."
-    return [promise(claim, seen), *filter(None, [rows]), more, *_origin(domain, as_drafted)]
+    return [promise(claim, seen), *filter(None, [rows]), more]
 
 
 def whose_rows(unit: str | None) -> str:
@@ -322,10 +334,11 @@ def drafted_or_edited(domain: Domain, as_drafted: bool | None) -> str:
 
 def origin_of(domain: Domain) -> str:
     """Where bounds, categories and classes come from, as far as this is known."""
-    return " ".join(_origin(domain, domain.as_drafted))
+    return " ".join(origin(domain, domain.as_drafted))
 
 
-def _origin(domain: Domain, as_drafted: bool | None) -> Iterator[str]:
+def origin(domain: Domain, as_drafted: bool | None) -> Iterator[str]:
+    """The last sentences of `promised`: where columns and bounds come from, and who answers for them."""
     named = None if domain.declared_by is None else printable(domain.declared_by)
     if domain.drafts:
         declared = all(drafted.declared_label for drafted in domain.drafts)
@@ -403,6 +416,6 @@ def _of_what(report: Report) -> Iterator[str]:
         yield f"At most {most:,} row{'s' if most > 1 else ''} of each {'are' if most > 1 else 'is'} read."
     if not of:
         yield "The data set has no name here, since no ledger was charged."
-    yield from _origin(domain, domain.as_drafted)
+    yield from origin(domain, domain.as_drafted)
     if domain.declared_by is None:
         yield "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`."
