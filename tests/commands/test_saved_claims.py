@@ -312,6 +312,11 @@ def test_words_of_another_version_are_not_decided(package, tmp_path, capsys):
     def as_now(data):
         del data["version"]
 
+    def without_n(data):
+        del data["version"], data["n"]
+
+    assert run(edited(package, tmp_path / "first", "answers", without_n)) == 8
+    assert "NOT DECIDED" in capsys.readouterr().out
     line = edited(package, tmp_path / "other", "answers", as_now)
     run(line)
     assert "answers.json: ok, charge" in capsys.readouterr().out

@@ -104,8 +104,8 @@ def judge(
         judged[name].undecided += [undecided] if undecided else []
         judged[name].asked += [asked] if asked else []
         if one.kind in ("other", "measurement"):
-            _of_its_charge(judged[name], Path(name), [*ledgers])
             _claimed_drafts(judged[name], one, ledgers)
+            _of_its_charge(judged[name], Path(name), [*ledgers])
     for name, one in given.items():
         if (
             one.kind == "model" and name not in sound

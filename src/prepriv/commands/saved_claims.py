@@ -33,6 +33,7 @@ from prepriv.sketches.tablesketch import TableSketch
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 _MOST = 5  # places that are named
 _NEITHER = "its claim, its parts and its drafts are not those of a file that prepriv wrote"
+_NOT_COMPUTED = "its claim was not computed again: its parts are not there, or not as this version of prepriv writes them, and it does not say that this version wrote it"
 _WHOSE = "they give"
 _NOT_COMPARED = (
     "what it says in words is not what its claim gives, at {listed}. It does not say that this version of prepriv wrote it, and another one can have worded it otherwise: "
@@ -92,7 +93,8 @@ def claim_apart(file: Path, data: Mapping[str, Any], header: Header, row: Entry)
             row.note.split(" | ")[0],
         )
     except Exception:
-        return ClaimApart([_NEITHER])
+        is_own = data.get("version") == own_version()
+        return ClaimApart([_NEITHER]) if is_own else ClaimApart(undecided=[_NOT_COMPUTED])
     found = ClaimApart()
     if apart:
         found.wrong.append(
