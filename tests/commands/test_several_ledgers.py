@@ -371,5 +371,5 @@ def test_heads_of_several_ledgers_are_each_looked_for_in_their_own(tmp_path, cap
     assert code == 0 and f"{places[1]}: none of the receipts given is of this ledger" in said
     without_last(Path(places[1]))
     code, said = verified(capsys, *places, *both)
-    assert code == 5 and f"{places[1]}: WRONG: receipt {heads[1][:14]} is not in this ledger" in said
+    assert code == 5 and f"{places[1]}: WRONG: receipt or head {heads[1][:14]} is not in this ledger" in said
     assert f"{heads[0][:14]} is not in" not in said

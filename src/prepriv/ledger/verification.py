@@ -178,7 +178,12 @@ def _receipt_problems(header: Header, entries: Iterable[Entry], receipts: Iterab
     heads = {0: header.genesis} | {entry.sequence: entry.head for entry in entries}
     missing = [receipt for receipt in receipts if heads.get(receipt.sequence) != receipt.head]
     return [
-        f"receipt {receipt.sequence}:{receipt.head[:12]} is not in this ledger: "
-        "it was rolled back or rewritten, or the artifact belongs to another ledger"
+        f"receipt or head {receipt.sequence}:{receipt.head[:12]} is not in this ledger: "
+        + (
+            f"its row {receipt.sequence} has another one, so that row, or one before it, was made again"
+            if receipt.sequence in heads
+            else f"it ends with row {max(heads)}, so it was rolled back"
+        )
+        + ". Or the receipt is of another ledger. Ask who keeps receipts of earlier rows: the last one that is in this ledger shows which rows are as they were"
         for receipt in missing
     ]
