@@ -121,7 +121,7 @@ def test_receipts_and_second_ledgers(tmp_path, run, ledger):
     assert run("verify", ledger.path, tmp_path / "other.db").exit_code == 0
     none = run("verify", ledger.path, tmp_path / "other.db", "--receipt", f"0:{'0f' * 32}")
     assert (
-        none.exit_code == 5 and none.output.count("WRONG: receipt 0:0f0f0f0f0f0f") == 2
+        none.exit_code == 5 and none.output.count("WRONG: receipt or head 0:0f0f0f0f0f0f") == 2
     )  # no ledger holds it
 
 
