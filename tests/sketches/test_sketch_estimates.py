@@ -15,6 +15,7 @@ from sketch_cases import ADJACENCIES, domain, frame
 
 from prepriv import Categorical, Domain, Numeric
 from prepriv.guarantees.gaussian import gdp_mu
+from prepriv.guarantees.training_part import TrainingPart, training_on
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import NoisySession
 from prepriv.sketches.fine_grid import cell_codes, cells_of, mass_bins, masses
@@ -208,6 +209,12 @@ def facts(n, d, mu, classes=2, needs="labels", k=1):
     whose = {"unit": "who", "rows_per_unit": k} if k > 1 else {}
     columns = {f"x{i}": Numeric(0, 1) for i in range(d)}
     return SketchPlan(Domain(columns, classes=range(classes), n=n, **whose), mu, needs)
+
+
+def test_a_weak_sketch_of_a_part_names_the_whole_table():
+    """Among four candidates a table of 969 rows was called one of 194, without a word on why."""
+    with training_on(TrainingPart(969, 0.8)):
+        assert "(969 rows, of which about 194 train, " in signal_of(facts(194, 20, 0.05)).sentence
 
 
 def test_the_rule_says_before_the_charge_what_would_be_enough():

@@ -186,7 +186,7 @@ class Signal:
         units = f", {plan.k} rows a unit" if plan.k > 1 else ""
         classes = f", {plan.classes} classes" if plan.classes > 1 else ""  # none of a numeric target
         of_target = " with the target" if plan.d > len(plan.domain.columns) else ""
-        return f"{plan.n:,} {self._whose}, {plan.d} columns{of_target}{classes}{units}"
+        return f"{table_now(plan.n, self._whose)}, {plan.d} columns{of_target}{classes}{units}"
 
     @cached_property
     def rows_enough(self) -> int | None:
