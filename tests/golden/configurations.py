@@ -259,14 +259,19 @@ def choose_under_add_or_remove_one() -> Parts:
     return chosen(table_domain(**FREE), TABLE)
 
 
+def _described(found: prepriv.Description) -> Parts:
+    """Its page without the version that worded it."""
+    return {"page": {key: value for key, value in page_json(found).items() if key != "version"}}
+
+
 @configuration
 def describe() -> Parts:
-    return {"page": page_json(prepriv.describe(WITH_LABEL, table_domain(), epsilon=1.0, correlations=True))}
+    return _described(prepriv.describe(WITH_LABEL, table_domain(), epsilon=1.0, correlations=True))
 
 
 @configuration
 def describe_under_add_or_remove_one() -> Parts:
-    return {"page": page_json(prepriv.describe(WITH_LABEL, table_domain(**FREE), epsilon=1.0))}
+    return _described(prepriv.describe(WITH_LABEL, table_domain(**FREE), epsilon=1.0))
 
 
 @configuration

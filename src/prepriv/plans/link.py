@@ -100,7 +100,9 @@ class Link:
             return None
         shrink = math.sqrt(1 / (1 + little(len(plan.domain.classes)) / plan.signal))
         share = share_of_weights(plan, weights)
-        return Link(learner.clip(plan.space.radius), learner.bias, shrink, softmax=share)
+        # Of a unit the sum over its rows is clipped, which are neither one row nor independent (docs/proofs/calibrated_probabilities.md).
+        clip = learner.clip(plan.space.radius) / math.sqrt(plan.domain.rows_per_unit or 1)
+        return Link(clip, learner.bias, shrink, softmax=share)
 
     def for_norm(self, radius: float) -> Link:
         """The same where rows are not at hand: each counts as one of the largest norm."""

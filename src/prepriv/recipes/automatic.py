@@ -75,6 +75,7 @@ LEAST_WEIGHT = 0.05  # below it there are none
 # The same of a ball of WIDE columns and more, which a network made nearly linear, and the largest such weight.
 AFTER_NETWORK, MOST_AFTER_NETWORK = 15_000.0, 0.3
 EMBEDDED_AVERAGE = 0.12  # of such a ball: the last share of the iterates, where half are of others
+ALIKE = 2  # columns up to which random features of most rows are alike, too
 SEARCHED_COLUMNS = 64  # a search reads all rows some forty times
 _STEPS, MOST_STEPS = 100, 400  # more steps at the same reach cost time, not privacy, and gain nothing
 MANY, SHARE, _LEAST_SHARE = 2**18, 16.0, 4.0  # records from which on a step reads a random one in so many
@@ -415,7 +416,7 @@ def _constant(domain: Domain, steps: Sequence[Step]) -> float:
     for step in steps:
         if isinstance(step, Homogenize):
             share = step.level**2 / (step.level**2 + len(domain.columns))
-        if isinstance(step, RandomFeatures):
+        if isinstance(step, RandomFeatures) and len(domain.columns) > ALIKE:
             share /= 1 + step.weight**2
     return (SCALE**2 * share + 1) / (SCALE**2 + 1)
 

@@ -22,6 +22,9 @@ _SAFE, MOST_PASSES = 9.2, 560
 _SURE = 20_000.0  # signal from which on passes are for rows that have ever more in common
 # Of a row's squared length in one direction: that of _STRIDE, and that of more than two classes.
 _SHARE, _SEVERAL_SHARE = 7 / 26, 0.4
+_USUAL = (
+    1.2  # times _SHARE, up to which short steps were tried: rows of one to three columns have more in common
+)
 
 
 def fast(
@@ -34,7 +37,8 @@ def fast(
     """
     long = step_length(learner, radius)
     for limit, times in SHORT:
-        if long <= limit:
+        safe = surer <= _USUAL or times >= _safe(learner, radius, min(1.0, surer * _SHARE))
+        if long <= limit and safe:
             return as_far(learner, times)
     rates, least = learner.steps * learner.learning_rate, SHORT[-1][1]
     if learner.loss.outputs(2) > 1:
