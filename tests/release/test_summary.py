@@ -26,6 +26,8 @@ from prepriv import preprocessing as pre
 from prepriv.adjacency import ADJACENCIES
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.figures import TABLES
+from prepriv.evaluation.intervals import Figure
+from prepriv.evaluation.measured_quality import _off
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
@@ -400,6 +402,32 @@ def test_a_model_that_tells_the_classes_apart_is_not_called_useless():
     assert guessing.quality.apart is None and "do not use it for decisions" in said
     far_fewer = measured({"confusion": [[200, 200], [240, 1360]]}, ("confusion",))
     assert far_fewer.quality.warning and far_fewer.quality.apart is None
+
+
+@pytest.mark.parametrize(
+    "low, high, classes, said",
+    [
+        (0.079, 0.157, ["no", "yes"], r'"yes" is 7\.9 to 16 points too low on average'),
+        (-0.12, -0.06, ["a", "b", "c"], r"predicted class is 6 to 12 points too high on average"),
+        (-0.05, 0.01, ["no", "yes"], None),
+        (0.01, 0.15, ["no", "yes"], None),  # the middles of bins alone can be off by that
+    ],
+)
+def test_probabilities_that_are_shown_to_be_off_are_not_advised(low, high, classes, said):
+    """Beside a calibration gap of .118 (.079 to .157) the page advised to use the probabilities."""
+    gap = Figure("calibration gap", (low + high) / 2, low, high, 0.01, 0.01)
+    rows = SimpleNamespace(
+        figures={"calibration gap": gap}, plan=SimpleNamespace(domain=Domain.box(0, 1, 2, classes, n=4000))
+    )
+    off = _off(rows)
+    share = Share("right", 0.75, 0.7, 0.8)
+    found = Quality(
+        "4,000 records", share, Share("no", 0.76, 0.7, 0.8), apart="AUC 0.78, 0.75 to 0.81", off=off
+    )
+    told = " ".join(to_do(found, weighed=False, weak=False))
+    assert ("Do not take its probabilities as they are" in told) == (said is not None)
+    assert said is None or re.search(said, told)
+    assert ("use the probabilities" in told) == (said is None)
 
 
 def test_a_score_that_ranks_and_does_not_decide_is_said_once():

@@ -22,6 +22,7 @@ from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
 _MOST_TOLD = 6  # differences between groups that are told in the summary
 _NAMED_MORE = 3  # of other columns that could be groups, so many are named
 _FEWER, _NAMED = 0.75, 0.995  # of the declared rows
+_OF_BINS = 0.02  # of a calibration gap, which the middles of bins can make
 _SURELY = 3.0  # deviations of noise
 _LABELS = 4.0  # deviations of noise from which on labels are said to be missing: noise alone says so in fewer than 1 of 30,000 evaluations
 
@@ -120,6 +121,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         perhaps_trained_on=made.perhaps_trained_on,
         lead=lead_of(rows),
         apart=None if fewer else _apart(rows),
+        off="" if fewer else _off(rows),
         group_apart={}
         if fewer
         else {g: told for g, rows_of in made.groups.items() if (told := _apart(rows_of)) is not None},
@@ -160,6 +162,23 @@ def _apart(rows: Measured) -> str | None:
             if float(interval.partition(" to ")[0]) > least:  # as it is printed
                 return f"{name} {value}, {interval}"
     return None
+
+
+def _off(rows: Measured) -> str:
+    """How far probabilities are shown to be off on average, by more than the middles of bins can be; "" where they are not."""
+    gap = rows.figures.get("calibration gap")
+    if gap is None or gap.value is None or gap.low is None or gap.high is None:
+        return ""
+    if gap.low <= _OF_BINS and gap.high >= -_OF_BINS:
+        return ""
+    classes = rows.plan.domain.classes
+    of = (
+        f'that of "{printable(str(classes[1]))}" is'
+        if len(classes) == 2
+        else "that of the predicted class is"
+    )
+    least, most = sorted((abs(gap.low), abs(gap.high)))
+    return f"{of} {100 * least:.2g} to {100 * most:.2g} points too {'low' if gap.value > 0 else 'high'} on average"
 
 
 def _scores_alone(rows: Measured) -> tuple[str, int] | None:

@@ -223,8 +223,10 @@ def to_do(
             who = "Its probabilities do" if found.apart.startswith("AUC") else "It does"
             yield (
                 f"In accuracy it is {_compared(found)} always predicting {most}. {who} tell the classes apart "
-                f"({found.apart}): weigh the classes or use the probabilities."
+                f"({found.apart}): weigh the classes or use the {'order of the ' if found.off else ''}probabilities."
             )
+    if found.off:
+        yield f"Do not take its probabilities as they are: {found.off}."
     if found.scores_alone is not None and found.apart is None:
         name, records = found.scores_alone
         costs = "whole ε again" if found.set_aside else "ε again"
@@ -368,7 +370,7 @@ def _by_balanced(found: Quality) -> Iterator[str]:
     if apart:
         yield (
             f"For records of {first_of(apart)} (`{found.by}`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: "
-            "weigh the classes or use the probabilities."
+            f"weigh the classes or use the {'order of the ' if found.off else ''}probabilities."
         )
     if guessed and better and max(s.high or s.value or 0.0 for s in guessed) >= min(s.floor for s in better):
         yield (

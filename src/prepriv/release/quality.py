@@ -182,6 +182,8 @@ class Quality:
         Whether the training set these rows aside (`--holdout`).
     apart : str, optional
         Balanced accuracy or AUC with its interval, where that lies above chance. None: nothing shows that it tells classes apart.
+    off : str
+        How far probabilities are shown to be off on average; "" where they are not.
     scores_alone : (str, int), optional
         The rarer of two classes and about how many records it has, where AUC was refused beside the noise of several measures and that of the
         scores alone would most probably give it. None: not so.
@@ -237,6 +239,7 @@ class Quality:
     set_aside: bool = False
     lead: Share | None = None
     apart: str | None = None
+    off: str = ""
     group_apart: Mapping[str, str] = field(default_factory=dict)
     scores_alone: tuple[str, int] | None = None
     perhaps_trained_on: bool = False
