@@ -526,6 +526,21 @@ def test_a_second_run_without_a_ledger_is_told_what_both_cost(folder, capsys):
     assert "earlier private model" not in said(capsys)[1]
 
 
+def test_models_of_rows_and_of_units_are_not_added_up(folder, capsys):
+    """ "Together they cost the sum of what each claims" was said of a model of rows and one of schools."""
+    people = pa.csv.read_csv("t.csv").to_pandas().assign(school=np.arange(N) // 10)
+    people.to_csv("t.csv", index=False)
+    label = {"name": "y", "classes": sorted(map(str, set(people["y"])))}
+    columns = {"a": {"type": "numeric", "low": 0, "high": 10}}
+    each = {"rows": N}, {"rows": N // 10, "unit": "school", "rows_per_unit": 10}
+    for place, one in zip(("rows", "schools"), each):
+        Path(f"{place}.yaml").write_text(yaml.safe_dump(one | {"label": label, "columns": columns}))
+        capsys.readouterr()
+        assert run(["train", "t.csv", "--schema", f"{place}.yaml", *TRAIN[4:], "--out", f"runs/{place}"]) == 0
+    err = said(capsys)[1]
+    assert "sum of what each claims" not in err and "no sum of the claims holds" in err
+
+
 def test_the_model_of_the_largest_delta_is_named(folder, capsys):
     """ "Together they cost ε = 1.856 at δ = 0.001", of a run of δ = 1e-6: one earlier model had that delta."""
     assert run(INIT) == 0 and run([*TRAIN, "--out", "runs/a"]) == 0

@@ -115,8 +115,17 @@ def say_earlier(out: Path, domain: Domain, made: Guarantee | None, delta: float,
         if whole is not None and whole.conditions:
             total += f", if {' and '.join(whole.conditions)}"
         whose = f". {_of_largest_delta(found, own, delta, n)}" if delta > own else ""
-    except ValueError:  # delta is too small for what is composed, or neighbours are not the same for all
-        total, whose = "they cost the sum of what each claims", ""
+    except (
+        ValueError
+    ):  # delta is too small for what is composed, or neighbours or units are not the same for all
+        alike = {
+            (domain.adjacency, domain.unit),
+            *((m.domain.adjacency, m.domain.unit) for m in found.values()),
+        }
+        total = "they cost the sum of what each claims"
+        if len(alike) > 1:
+            total = "they cost more than any of them claims, and no sum of the claims holds, as they are not about the same neighbours or units"
+        whose = ""
     say(
         f"{_told(out, domain, found)} used the same people, together {total}{whose}. Other measurements and descriptions are not included. "
         "Give --ledger, and one cap holds for all of them",

@@ -100,9 +100,14 @@ def hopeless(look: Look, with_epsilon: Callable[[float], Look]) -> str:
 
     enough = epsilon(less_noise(ends))
     larger = f"Draft with epsilon = {enough:.2g} or more, or declare" if enough <= MOST_NAMED else "Declare"
+    of_number = (
+        ". If the label is a number, declare its range, too (`--target LOW,HIGH`): to see one takes more than that"
+        if name == "label"
+        else ""
+    )
     return (
         f"{look.n:,} {look.counted} are too few for a private draft at this epsilon, which needs about {_to_see(look, name):,} to see a {what}: "
-        f"even one of half of the {look.counted} is not likely to be seen. {larger} the schema by hand. Nothing was charged"
+        f"even one of half of the {look.counted} is not likely to be seen. {larger} the schema by hand{of_number}. Nothing was charged"
     )
 
 
