@@ -329,6 +329,23 @@ def test_missing_labels_leave_the_advice_on_r2_as_it_is(measures):
     assert none.warning and not list(t for t in to_do(none, weighed=False, weak=False) if "the mean" in t)
 
 
+def test_the_least_r2_that_so_many_rows_show_is_named_and_is_that():
+    """A model with R² .08 was never shown in 144 evaluations, some of them bought because a page said that a larger holdout would tell more."""
+    plan = plan_evaluation(REG.model_, n=1200, epsilon=1000.0, measures=("squared_error", "r2"))
+
+    def made(r2):
+        shares = {"squared_error": (1 - r2) * 0.2275, "target": 0.5, "squared_error_of_mean": 0.2275}
+        counts = {name: np.array([v * 1200, (1 - v) * 1200, 0.0]) for name, v in shares.items()}
+        return PrivateEvaluation(plan, counts, True).quality
+
+    least = made(0.08).least_r2
+    assert not made(0.08).beats_mean and 0.08 < least < 0.5
+    assert made(least + 0.02).beats_mean and not made(least - 0.02).beats_mean
+    told = " ".join(to_do(made(0.08), weighed=False, weak=False))
+    assert re.search(rf"show an R² of about {least:.2g} or more", told)
+    assert made(least + 0.02).least_r2 is None
+
+
 def test_r2_alone_says_what_would_show_more_too():
     """ "Not shown to be better than the mean" stood without a word on what would show it, though with `squared_error` that was said."""
     rng = np.random.default_rng(4)

@@ -125,7 +125,7 @@ def _where(known: Known, said: dict[str, Any]) -> bool:
     ):
         return True  # nothing that was released tells rows without a label from rows that are not there
     return (
-        have > 0.99 * n
+        have > 0.99 * n or n - have <= known.seen.get("few", 0) / 4  # noise hides that some have none
         if said.get("m") is None
         else abs(read(said["m"]) - have) <= 1 + known.seen.get("few", 0) / 4 and have < n
     )
@@ -207,13 +207,31 @@ def _below(known: Known, said: dict[str, Any]) -> bool:
     "It is not known to be better than always predicting [[class]]: do not use it for decisions.",
     "It is not known to be better than always predicting the commonest class: do not use it for decisions.",
     "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[share]]): weigh the classes or use the probabilities.",
+    "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[share]]): weigh the classes or use the order of the probabilities.",
     "In accuracy it is not known to be better than always predicting [[class]]. Its probabilities do tell the classes apart (AUC [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
+    "In accuracy it is not known to be better than always predicting [[class]]. Its probabilities do tell the classes apart (AUC [[number]], [[number]] to [[number]]): weigh the classes or use the order of the probabilities.",
     "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
+    "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[number]], [[number]] to [[number]]): weigh the classes or use the order of the probabilities.",
 )
 def _not_above(known: Known, said: dict[str, Any]) -> bool:
     if "class" not in said:
         return "commonest" not in known.seen  # it was not measured
     return said["class"] in known.commonest and _beaten(known) != (False, True)
+
+
+@says(
+    *(
+        f"Do not take its probabilities as they are: that of {which} is [[low]] to [[high]] points too {side} on average."
+        for which in ("[[class]]", "the predicted class")
+        for side in ("low", "high")
+    )
+)
+def _probabilities_off(known: Known, said: dict[str, Any]) -> bool:
+    gap, noise = known.figure("calibration gap"), known.seen["noise"].get((None, "calibration gap"), 0.0)
+    return (
+        gap is not None
+        and read(said["low"]) - 600 * noise - 2.5 <= 100 * abs(gap) <= read(said["high"]) + 600 * noise + 2.5
+    )
 
 
 @says(
@@ -391,7 +409,8 @@ def _apart_in_groups(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "For records of [[names]] (`g`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: weigh the classes or use the probabilities."
+    "For records of [[names]] (`g`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: weigh the classes or use the probabilities.",
+    "For records of [[names]] (`g`) its predictions are not shown to do better than guessing. Its probabilities do tell the classes apart there: weigh the classes or use the order of the probabilities.",
 )
 def _probabilities_in_groups(known: Known, said: dict[str, Any]) -> bool:
     return _listed(said["names"]) == known.seen["apart in groups"]
@@ -458,11 +477,12 @@ def _unknown_group(known: Known, said: dict[str, Any]) -> bool:
 
 def _apart(known: Known, name: str, said: dict[str, Any]) -> bool:
     known.seen.setdefault("apart", set()).add((name, said["one"], said["two"]))
-    one, two = (known.figure(name, said[of]) for of in ("one", "two"))
-    near = all(
-        x is not None and agrees(100 * x, said[v], None, None, 0.1) for x, v in ((one, "n"), (two, "m"))
-    )
-    return near and said["n"] != said["m"]
+
+    def near(of: str, value: str) -> bool:
+        exact, noise = known.figure(name, said[of]), known.seen["noise"].get((said[of], name), 0.0)
+        return exact is not None and agrees(100 * exact, said[value], None, None, max(0.1, 100 * noise))
+
+    return near("one", "n") and near("two", "m") and said["n"] != said["m"]
 
 
 _PARTS |= {"one": r'"(?P<one>[^"]*)"', "two": r'"(?P<two>[^"]*)"'}
@@ -841,6 +861,13 @@ def _worse_groups(known: Known, said: dict[str, Any]) -> bool:
 def _not_in_place(known: Known, said: dict[str, Any]) -> bool:
     if "absolute_error" in said.get("any", "") and ("mean absolute error", None) in known.seen:
         return False  # it was measured: naming it promises what it has given
+    return read(known.seen["R2", None]["low"]) <= 0
+
+
+@says(
+    "So many records, with errors cut as they are, show an R² of about [[number]] or more. Chance hides a smaller one, whatever ε."
+)
+def _least_r2(known: Known, said: dict[str, Any]) -> bool:
     return read(known.seen["R2", None]["low"]) <= 0
 
 

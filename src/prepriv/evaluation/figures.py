@@ -197,10 +197,23 @@ class Measured:
         quiet = self._determination(without_noise=True)
         return quiet.low is None or quiet.low > 0
 
-    def _determination(self, *, without_noise: bool = False) -> Figure:
+    @cached_property
+    def least_r2(self) -> float | None:
+        """About the least R² that so many rows show to be above 0, whatever ε: chance alone hides less. In steps of .01. None: none, or R² was refused."""
+        shown = (
+            t / 100
+            for t in range(1, 100)
+            if (self._determination(without_noise=True, r2=t / 100).low or -1.0) > 0.0
+        )
+        return next(shown, None)
+
+    def _determination(self, *, without_noise: bool = False, r2: float | None = None) -> Figure:
+        """r2: what it would be in place of what was measured."""
         error, target, baseline = (
             self._pair(name, name) for name in ("squared_error", "target", ERROR_OF_MEAN)
         )
+        if r2 is not None and baseline.value is not None:
+            error = replace(error, value=(1 - r2) * baseline.value)
         rows = max(1.0, self.labelled[0])
         mean, share = self.mean or target, self.plan.error_share
         limits: dict[str, Any] = {"own_mean": self.mean is None, "inside": self._inside[1]}

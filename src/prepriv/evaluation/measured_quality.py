@@ -79,6 +79,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             r2_ends=compared,
             beats_mean=shown,
             rows_enough=None if r2 is None or shown else intervals.rows_that_show(r2, rows.labelled[0]),
+            least_r2=None if r2 is None or r2.value is None or shown else rows.least_r2,
             error_beside=_error_of_mean(rows),
             absolute_narrows=rows.narrower_beside_absolute_error,
             r2_takes=for_r2(rows),

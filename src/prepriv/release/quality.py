@@ -156,6 +156,8 @@ class Quality:
         Whether it is shown that predictions are nearer than the mean.
     rows_enough : float, optional
         About how many rows with a number would show that, if R² is what was measured. None: not known.
+    least_r2 : float, optional
+        About the least R² that so many rows show at any ε.
     error_beside : float, optional
         The error of the mean, where R² was measured: what a smaller error bound is chosen by. It is printed only as `mean_error`.
     absolute_narrows : bool
@@ -225,6 +227,7 @@ class Quality:
     r2_ends: tuple[float, float] | None = None
     beats_mean: bool = False
     rows_enough: float | None = None
+    least_r2: float | None = None
     error_beside: float | None = None
     absolute_narrows: bool = False
     noise_hides: bool = True
@@ -729,9 +732,8 @@ class Quality:
     @property
     def more_on_the_mean(self) -> str:
         """What would show that predictions are nearer than the mean, of what can: the end of a sentence."""
-        if self.noise_hides:
-            told = f"{self.more('r2')} would tell more"
-        else:
+        told = f"{self.more('r2')} would tell more"
+        if not self.noise_hides:
             told = f"{_either([self._more_rows, *self._smaller_bound, *self._beside_absolute])} would tell more, and a larger ε alone may not be enough"
         if self.rows_enough is None:
             return told

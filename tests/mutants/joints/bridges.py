@@ -413,8 +413,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "what the sum of draft and run rests on is no premise",
         "our own: str and to_dp_event left it out",
         "guarantees/drafts.py",
-        "(_told(part, domain, delta), FIXED, *kept, *weak)",
-        "(_told(part, domain, delta), *kept, *weak)",
+        "(in_all(part, domain, delta), FIXED, *kept, *weak)",
+        "(in_all(part, domain, delta), *kept, *weak)",
         ("tests/plans/test_drafted.py", "-k", "other_libraries"),
     ),
     Mutant(
