@@ -17,7 +17,7 @@ from prepriv._version import own_version
 from prepriv.columns import Numeric
 from prepriv.commands.verify import values_apart
 from prepriv.description.cells_in_words import read_of_units
-from prepriv.description.look import claimed
+from prepriv.description.look import notes_of_claim
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.guarantees.drafts import LEAK, claims, curve_of, in_all, with_drafts
@@ -26,7 +26,7 @@ from prepriv.guarantees.notes import notes_on
 from prepriv.guarantees.printed import plain
 from prepriv.ledger import Entry, Header, condition_note
 from prepriv.ledger.currency import Quanta, cost_in_quanta, short_amount
-from prepriv.ledger.hash_chain import unit_of
+from prepriv.ledger.hash_chain import unit_in_note
 from prepriv.release.summary import bounded, origin
 from prepriv.sketches.tablesketch import TableSketch
 
@@ -135,7 +135,7 @@ def _made(data: Mapping[str, Any], header: Header, row: Entry) -> _Made:
         raise ValueError
     run = _run(data)
     drafts = () if told is None else tuple(map(_drafted, told["drafts"]))
-    unit = unit_of(row.note)
+    unit = unit_in_note(row.note)
     domain = _domain(data, header, unit, drafts)
     shares = tuple((one["part"], _number(one["share_of_mu_squared"])) for one in run["breakdown"])
     curve = curve_of(*((_mu(data), LEAK * delta) if run["mu"] is None else (run["mu"], 0.0)))
@@ -253,7 +253,7 @@ def _words_apart(file: Path, data: Mapping[str, Any], made: _Made) -> list[str]:
     found += apart
     if file.suffix.lower() != ".json":
         whole = replace(made.whole, notes=notes)
-        own = [printable(one, keep="\n") for one in claimed(whole, made.delta, data["n"], promise)]
+        own = [printable(one, keep="\n") for one in notes_of_claim(whole, made.delta, data["n"], promise)]
         found += values_apart(
             own,
             _paragraphs(file.read_text(encoding="utf-8"), len(own)),

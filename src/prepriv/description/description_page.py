@@ -17,7 +17,7 @@ from prepriv.description.cells_in_words import cut_columns, not_above_zero, says
 from prepriv.description.describe import Description
 from prepriv.description.estimates import NOTHING, Estimate, edges_in_words
 from prepriv.description.grouped import GroupDifference, GroupSummary
-from prepriv.description.look import claimed, paid_by, unit_of_rows
+from prepriv.description.look import notes_of_claim, paid_by, unit_of_rows
 from prepriv.description.summaries import CategoricalSummary, NumericSummary
 from prepriv.evaluation.group_pictures import forest
 from prepriv.guarantees.printed import BY_CHANCE, epsilon_at
@@ -88,7 +88,7 @@ def to_html(d: Description) -> str:
         style=Markup(page_style()),
         d=d,
         look=look,
-        claimed=claimed(d.guarantee_, look.delta, look.n, d.promised),
+        claimed=notes_of_claim(d.guarantee_, look.delta, look.n, d.promised),
         notes=d.plan.notes[len(d.plan.read) :],
         differences=told_differences(d),
         by_chance=BY_CHANCE,

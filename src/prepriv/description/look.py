@@ -217,7 +217,7 @@ def paid_by(look: Look, domain: Domain, receipt: Mapping[str, Any] | None) -> di
     return told | ({} if receipt is None else {"ledger": dict(receipt)})
 
 
-def claimed(claim: Guarantee, delta: float, n: int, promised: Sequence[str]) -> list[str]:
+def notes_of_claim(claim: Guarantee, delta: float, n: int, promised: Sequence[str]) -> list[str]:
     """The paragraphs in which a page states its claim. claim: the whole. promised: `prepriv.release.summary.promised`."""
     amounts = f"{epsilon_at(claim.epsilon(delta), delta)}, {claim.neighbours}, n = {n:,}, for everything on this page together."
     return [amounts, *claim.notes, " ".join(promised)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prepriv._text import printable
 from prepriv.description.estimates import short_number
-from prepriv.description.look import claimed
+from prepriv.description.look import notes_of_claim
 from prepriv.description.sketch import SketchedTable
 from prepriv.release.pictures import COLOURS, label, page_style, stroke, svg
 from prepriv.release.writing import write_atomically
@@ -37,7 +37,10 @@ def to_html(found: SketchedTable) -> str:
     body = [
         "<main>\n<h1>A sketch of a table</h1>",
         f"<p><b>It holds {escape(found.what)}.</b></p>",
-        *(f"<p>{_text(said)}</p>" for said in claimed(found.guarantee_, look.delta, look.n, found.promised)),
+        *(
+            f"<p>{_text(said)}</p>"
+            for said in notes_of_claim(found.guarantee_, look.delta, look.n, found.promised)
+        ),
         f"<p>{escape(found.check)}</p>",
         *(f"<p><b>{_text(note)}</b></p>" for note in found.notes),
         '<p class="lead">Bars are noisy counts. The line on a bar is its 95 % interval, made from the noise alone.</p>',

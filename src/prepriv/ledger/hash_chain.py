@@ -148,10 +148,10 @@ def condition_note(
 
 def whose(note: str) -> str:
     """Of whom the amounts of a charge with this note are: one record, or one unit (`prepriv.domain.Domain.unit`)."""
-    return one_of(unit_of(note))
+    return one_of(unit_in_note(note))
 
 
-def unit_of(note: str) -> str | None:
+def unit_in_note(note: str) -> str | None:
     """The unit of which the amounts of a charge with this note are; None: of single records."""
     found = _WHOSE.match(note)
     return None if found is None else found[1]
