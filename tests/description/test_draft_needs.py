@@ -70,7 +70,10 @@ def test_an_epsilon_that_a_refusal_names_is_enough_to_see_two_halves(adjacency):
     with pytest.raises(ValueError, match="half of the records") as refused:
         planned(n=80, epsilon=0.1, adjacency=adjacency)
     named = float(re.findall(r"epsilon = ([\d.]+)", str(refused.value))[0])
-    assert "`--target LOW,HIGH`" in str(refused.value)  # such an ε sees no range of a label
+    assert "`--target LOW,HIGH`" in str(refused.value)  # a range takes more than a class, at every ε
+    for n, epsilon in ((200, 1.0), (1000, 0.3), (20_000, 0.1), (20_000, 10.0)):
+        needs = planned(n=n, epsilon=epsilon, adjacency=adjacency).needs
+        assert needs.numbers > needs.a_class
     assert planned(n=80, epsilon=named, adjacency=adjacency).needs.a_class <= 40
     with pytest.raises(ValueError):
         planned(n=80, epsilon=named / 2, adjacency=adjacency)

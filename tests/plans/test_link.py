@@ -252,3 +252,23 @@ def test_no_step_overshoots_in_a_table_of_one_column(epsilon):
         prior = -(share * math.log(share) + (1 - share) * math.log(1 - share))
         assert -np.log(p[np.arange(8000), y]).mean() < prior + 0.01
         assert p[:, 1].mean() == pytest.approx(share, abs=0.03)
+
+
+def test_a_stored_model_of_units_predicts_as_it_did(tmp_path):
+    """Its file states the clip of rows: it was refused as damaged."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"id": np.repeat(np.arange(200), 4), "x": rng.random(800)})
+    domain = Domain({"x": Numeric(0, 1)}, (0, 1), 200, unit="id", rows_per_unit=4)
+    clf = PrivateClassifier(domain, epsilon=4, delta=1e-4, steps="linear").fit(table, rng.integers(0, 2, 800))
+    path = clf.model_.save(tmp_path)
+    data = json.loads(path.read_text())
+    assert data["link"]["clip"] == pytest.approx(clf.plan_.learner.clip_norm / 2)
+    data["link"]["clip"] = clf.plan_.learner.clip_norm
+    path.write_text(json.dumps(data))
+    old = Model.load(path)
+    before = replace(clf.model_, link=replace(clf.model_.link, clip=clf.plan_.learner.clip_norm))
+    np.testing.assert_array_equal(old.predict_proba(table), before.predict_proba(table))
+    data["link"]["clip"] *= 1.1
+    path.write_text(json.dumps(data))
+    with pytest.raises(BadArtifact):
+        Model.load(path)

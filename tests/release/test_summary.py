@@ -405,21 +405,21 @@ def test_a_model_that_tells_the_classes_apart_is_not_called_useless():
 
 
 @pytest.mark.parametrize(
-    "low, high, classes, said",
+    "low, high, classes, bins, said",
     [
-        (0.079, 0.157, ["no", "yes"], r'"yes" is 7\.9 to 16 points too low on average'),
-        (-0.12, -0.06, ["a", "b", "c"], r"predicted class is 6 to 12 points too high on average"),
-        (-0.05, 0.01, ["no", "yes"], None),
-        (0.01, 0.15, ["no", "yes"], None),  # the middles of bins alone can be off by that
+        (0.079, 0.157, ["no", "yes"], 50, r'"yes" is 6\.9 to 17 points too low on average'),
+        (-0.12, -0.06, ["a", "b", "c"], 50, r"predicted class is 5 to 13 points too high on average"),
+        (-0.05, 0.01, ["no", "yes"], 50, None),
+        (0.079, 0.157, ["no", "yes"], 4, None),  # wide bins: their middles can be off by that
     ],
 )
-def test_probabilities_that_are_shown_to_be_off_are_not_advised(low, high, classes, said):
+def test_probabilities_that_are_shown_to_be_off_are_not_advised(low, high, classes, bins, said):
     """Beside a calibration gap of .118 (.079 to .157) the page advised to use the probabilities."""
     gap = Figure("calibration gap", (low + high) / 2, low, high, 0.01, 0.01)
-    rows = SimpleNamespace(
-        figures={"calibration gap": gap}, plan=SimpleNamespace(domain=Domain.box(0, 1, 2, classes, n=4000))
-    )
-    off = _off(rows)
+    edges = tuple(k / bins for k in range(1, bins))
+    plan = SimpleNamespace(domain=Domain.box(0, 1, 2, classes, n=4000), edges=edges)
+    counts = {"scores": np.full((bins, 2), 40.0)}
+    off = _off(SimpleNamespace(figures={"calibration gap": gap}, plan=plan, counts=counts))
     share = Share("right", 0.75, 0.7, 0.8)
     found = Quality(
         "4,000 records", share, Share("no", 0.76, 0.7, 0.8), apart="AUC 0.78, 0.75 to 0.81", off=off

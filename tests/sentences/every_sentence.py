@@ -230,7 +230,7 @@ def _probabilities_off(known: Known, said: dict[str, Any]) -> bool:
     gap, noise = known.figure("calibration gap"), known.seen["noise"].get((None, "calibration gap"), 0.0)
     return (
         gap is not None
-        and read(said["low"]) - 600 * noise - 2.5 <= 100 * abs(gap) <= read(said["high"]) + 600 * noise + 2.5
+        and read(said["low"]) - 600 * noise - 0.1 <= 100 * abs(gap) <= read(said["high"]) + 600 * noise + 0.1
     )
 
 
@@ -865,7 +865,7 @@ def _not_in_place(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "So many records, with errors cut as they are, show an R² of about [[number]] or more. Chance hides a smaller one, whatever ε."
+    "So many records, with errors cut as they are, show an R² of about [[number]] or more. No ε shows a smaller one, because the interval allows for the most that such errors can vary."
 )
 def _least_r2(known: Known, said: dict[str, Any]) -> bool:
     return read(known.seen["R2", None]["low"]) <= 0

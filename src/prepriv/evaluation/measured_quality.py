@@ -22,7 +22,6 @@ from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
 _MOST_TOLD = 6  # differences between groups that are told in the summary
 _NAMED_MORE = 3  # of other columns that could be groups, so many are named
 _FEWER, _NAMED = 0.75, 0.995  # of the declared rows
-_OF_BINS = 0.02  # of a calibration gap, which the middles of bins can make
 _SURELY = 3.0  # deviations of noise
 _LABELS = 4.0  # deviations of noise from which on labels are said to be missing: noise alone says so in fewer than 1 of 30,000 evaluations
 
@@ -166,20 +165,19 @@ def _apart(rows: Measured) -> str | None:
 
 
 def _off(rows: Measured) -> str:
-    """How far probabilities are shown to be off on average, by more than the middles of bins can be; "" where they are not."""
+    """How far probabilities are shown to be off on average, wherever in their bins they lie; "" where they are not."""
     gap = rows.figures.get("calibration gap")
     if gap is None or gap.value is None or gap.low is None or gap.high is None:
         return ""
-    if gap.low <= _OF_BINS and gap.high >= -_OF_BINS:
+    counts, plan = np.maximum(rows.counts["scores"].sum(axis=1), 0.0), rows.plan
+    half = float(np.diff([0.0, *plan.edges, 1.0]) @ counts) / (2 * max(1.0, float(counts.sum())))
+    low, high = gap.low - half, gap.high + half
+    if low <= 0.0 <= high:
         return ""
-    classes = rows.plan.domain.classes
-    of = (
-        f'that of "{printable(str(classes[1]))}" is'
-        if len(classes) == 2
-        else "that of the predicted class is"
-    )
-    least, most = sorted((abs(gap.low), abs(gap.high)))
-    return f"{of} {100 * least:.2g} to {100 * most:.2g} points too {'low' if gap.value > 0 else 'high'} on average"
+    classes = plan.domain.classes
+    of = f'"{printable(str(classes[1]))}"' if len(classes) == 2 else "the predicted class"
+    least, most = sorted((abs(low), abs(high)))
+    return f"that of {of} is {100 * least:.2g} to {100 * most:.2g} points too {'low' if low > 0 else 'high'} on average"
 
 
 def _scores_alone(rows: Measured) -> tuple[str, int] | None:

@@ -133,8 +133,8 @@ class Link:
 
     @staticmethod
     def from_json(data: Any, plan: Plan, weights: Floats) -> Link:
-        """Of a model file; ValueError for a link that is not that of its plan and weights. A file of 0.2 states no share of softmax. Where maps are folded
-        into the weights, `norm` is stated, and the share does not follow from them."""
+        """Of a model file; ValueError for a link that is not that of its plan and weights. A file of 0.2 states no share of softmax, and of units
+        the clip of rows: it predicts as it did. Where maps are folded into the weights, `norm` is stated, and the share does not follow from them."""
         link = Link.of(plan, weights)
         assert link is not None
         if not isinstance(data, dict):
@@ -148,7 +148,9 @@ class Link:
             ):  # another machine may round otherwise
                 raise ValueError("the share of softmax is not that of the weights")
         link = replace(link, softmax=data.get("softmax"))
-        return next(x for x in (link, link.for_norm(plan.space.radius)) if same(x.to_json(), data))
+        of_rows = replace(link, clip=plan.learner.clip(plan.space.radius))  # of units, too, before 0.3
+        made = [one for each in (link, of_rows) for one in (each, each.for_norm(plan.space.radius))]
+        return next(one for one in made if same(one.to_json(), data))
 
 
 def inverse(q: Floats, cut: Floats, one: bool) -> Floats:

@@ -335,7 +335,8 @@ def _beside_the_mean(found: Quality) -> Iterator[str]:
             yield f"Do not use predictions in place of the mean before a measurement shows that they are better: {found.more_on_the_mean}."
             if found.least_r2 is not None:
                 yield (
-                    f"So many records, with errors cut as they are, show an R² of about {found.least_r2:.2g} or more. Chance hides a smaller one, whatever ε."
+                    f"So many records, with errors cut as they are, show an R² of about {found.least_r2:.2g} or more. No ε shows a smaller one, because the interval "
+                    "allows for the most that such errors can vary."
                 )
         else:
             yield "Do not use predictions in place of the mean before more records, or a larger ε, show that they are better."
