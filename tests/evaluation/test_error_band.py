@@ -248,7 +248,7 @@ def test_what_is_named_for_a_refused_interval_gives_it():
 
 
 def test_where_a_tail_holds_too_much_for_any_number_of_rows_hardly_anything_is_named():
-    """6 % of errors at each end of a level of 0.9: noise that hides some of them is no cure."""
+    """6 % of errors at each end of a level of 0.9: noise can hide some of them, and more rows do not help."""
     rng, named = np.random.default_rng(1), 0
     for _ in range(300):
         plan = plan_evaluation(DOMAIN, n=1000, epsilon=1.0, measures="residuals", error_bound=8)

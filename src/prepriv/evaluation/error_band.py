@@ -26,7 +26,7 @@ _WORSE = 2.0  # deviations by which the counts of two evaluations together may b
 _FALLS = 2.0  # errors that are w times as large are w**2 times as rare: a tail of finite variance, nearly
 _WIDER = (1.5, 2.0, 3.0, 4.0)  # times the error bound
 _CHANCE = 1.25  # times as many rows as it takes, so that an end lies nowhere near the limit
-_LEAST = 1.25  # times as many rows, or less noise: less is no change
+_LEAST = 1.25  # times as many rows, or less noise: less changes too little to be named
 _MOST = 30.0  # times as many rows: a number of more rests on next to nothing
 _ALL = 0.85  # of the declared range: an interval that is as wide on either side says nothing
 
