@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
-from prepriv.learners.learner import Momentum
+from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import is_likelihood
 from prepriv.plans.plan import Plan
 from prepriv.plans.stored import same
@@ -61,18 +61,15 @@ def share_of_weights(plan: Plan, weights: Floats) -> float | None:
     of so many classes.
     """
     classes, learner = len(plan.domain.classes), plan.learner
-    if classes < FEWEST_CLASSES or not isinstance(learner, Momentum) or learner.flatten:
+    if classes < FEWEST_CLASSES or not isinstance(learner, GradientDescent) or learner.flatten:
         return None
     noise = learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
-    if noise is None:
-        return None
     reach = learner.response(0.0)[1] * learner.clip(plan.space.radius)
     length = math.fsum(w * w for w in weights.ravel().tolist()) - weights.size * noise**2
     ratio = math.sqrt(max(length, 0.0) / reach)
     share = min(1.0, max(_LEAST, math.log(max(ratio, CONVERGED) / CONVERGED) / math.log(FAR / CONVERGED)))
-    chance = (
-        noise**2 * math.sqrt(2.0 * weights.size) / (CONVERGED * FAR * reach)
-    )  # deviation of the length, in that of a share of one half
+    half = CONVERGED * FAR * reach  # the length of a share of one half
+    chance = noise**2 * math.sqrt(2.0 * weights.size) / half
     known = 1.0 / (1.0 + chance**2)
     return round(known * share + (1.0 - known) * share_of_classes(classes), _DIGITS)
 
