@@ -190,6 +190,9 @@ class GradientDescent(Momentum):
     def weight_noise(self, noise: float, n: int) -> float:
         return self.noise_gain() * noise / n
 
+    def farthest(self, radius: float) -> float | None:
+        return None if self.flatten else self.response(0.0)[1] * self.clip(radius)
+
     def check_room(self, noise_multiplier: float, setting: Setting) -> None:
         self._check_lead(setting)
         super().check_room(noise_multiplier, setting)

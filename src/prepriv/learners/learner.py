@@ -319,6 +319,13 @@ class Learner(abc.ABC):
         """
         return None
 
+    def farthest(self, radius: float) -> float | None:
+        """How far a weight moves if every gradient of a run pulls it at full clip, if full batches of rows within this radius give it.
+
+        It depends on the plan only.
+        """
+        return None
+
     def row_lipschitz(self, setting: Setting) -> float:
         """The Lipschitz constant of what a record adds to a sum, in its row."""
         return self.loss.input_lipschitz(self.row_norm(setting.radius), self.weight_bound)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
-from prepriv.learners.gradient_descent import GradientDescent
 from prepriv.learners.losses import is_likelihood
 from prepriv.plans.plan import Plan
 from prepriv.plans.stored import same
@@ -61,10 +60,10 @@ def share_of_weights(plan: Plan, weights: Floats) -> float | None:
     of so many classes.
     """
     classes, learner = len(plan.domain.classes), plan.learner
-    if classes < FEWEST_CLASSES or not isinstance(learner, GradientDescent) or learner.flatten:
+    reach = learner.farthest(plan.space.radius)
+    if classes < FEWEST_CLASSES or reach is None:
         return None
-    noise = learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
-    reach = learner.response(0.0)[1] * learner.clip(plan.space.radius)
+    noise = (learner.weight_noise(plan.learner_noise, plan.n) or 0.0) if plan.private else 0.0
     length = math.fsum(w * w for w in weights.ravel().tolist()) - weights.size * noise**2
     ratio = math.sqrt(max(length, 0.0) / reach)
     share = min(1.0, max(_LEAST, math.log(max(ratio, CONVERGED) / CONVERGED) / math.log(FAR / CONVERGED)))
