@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from prepriv import Domain, Numeric, PrivateRegressor
@@ -85,6 +86,21 @@ def test_what_does_not_support_an_interval_is_refused():
     with pytest.raises(ValueError, match="did not measure this model"):
         other.predict_interval(x, 0.5, evaluation=counted)
     assert error_band(counted, 0.5) == error_band(counted, 0.5)
+
+
+def test_a_refusal_counts_units_where_units_are_measured():
+    columns = {"x0": Numeric(0, 1), "x1": Numeric(0, 1)}
+    domain = Domain(columns, target=Numeric(-4, 4), label="y", unit="who", rows_per_unit=2, n=300)
+    x, y = rows(600, 3)
+    table = pd.DataFrame({"x0": x[:, 0], "x1": x[:, 1], "y": y, "who": np.repeat(np.arange(300), 2)})
+    reg = PrivateRegressor(domain, epsilon=1.0, steps="linear").fit(table, table["y"])
+    with pytest.raises(ValueError, match="number of units in the test rows"):
+        reg.evaluate(table, table["y"], epsilon=2.0, measures="residuals")
+    with pytest.warns(UserWarning, match="as many test units"):
+        counted = reg.evaluate(table, table["y"], n=300, epsilon=2.0, measures="residuals")
+    with pytest.raises(ValueError, match=r"too few units were measured.* with about [\d,]+ units") as caught:
+        reg.predict_interval(table, 0.95, evaluation=counted)
+    assert "rows" not in str(caught.value)
 
 
 def test_an_interval_of_which_an_end_is_a_declared_bound_for_every_row_is_refused():

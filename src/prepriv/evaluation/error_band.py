@@ -64,16 +64,21 @@ def _says_nothing(of: PrivateEvaluation, level: float, last: float, rows: float)
         why = f"an interval of level {level:g} leaves {100 * outside:.3g} % of errors at each end, and the last bars hold more: {apart}."
     else:
         why = (
-            f"too few rows were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
+            f"too few {_counted_in(plan)} were measured, beside the noise, for an interval of level {level:g}: it would reach a declared bound of the "
             "target, nearly whatever is predicted."
         )
     ways = _enough(of, level)
     told = (
         f"Another evaluation gives level {level:g} in most runs with {', or with '.join(ways)}, as in evaluation=reg.evaluate(X, y, ...)"
         if ways
-        else f"What would be enough for level {level:g} is not shown by these counts: neither how many rows, nor which epsilon= or error_bound="
+        else f"What would be enough for level {level:g} is not shown by these counts: neither how many {_counted_in(plan)}, nor which epsilon= or error_bound="
     )
     return f"{why} {_free(of, level)}{told}"
+
+
+def _counted_in(plan: EvaluationPlan) -> str:
+    """What a number of rows counts: of a unit one row is measured."""
+    return "rows" if plan.domain.unit is None else "units"
 
 
 def _enough(of: PrivateEvaluation, level: float) -> list[str]:
@@ -87,7 +92,7 @@ def _enough(of: PrivateEvaluation, level: float) -> list[str]:
 
     def named(times: float, wider: float = 1.0) -> str:
         bound = f"error_bound={wider * (plan.error_bound or 0.0):.6g}"
-        many = f"about {float(up(times * plan.n, 2)):,.0f} rows"
+        many = f"about {float(up(times * plan.n, 2)):,.0f} {_counted_in(plan)}"
         return many if wider == 1 else bound if times == 1 else f"{many} and {bound}"
 
     ways, more = [], rows()

@@ -98,8 +98,9 @@ def measure_model(
     if model.domain.n_is_public:
         options.setdefault("n", there)
     if options.get("n") is None:
+        counted = "test rows" if model.domain.unit is None else "units in the test rows"
         raise ValueError(
-            "n, the declared number of test rows, must be given: the true one is private, or known only by reading them"
+            f"n, the declared number of {counted}, must be given: the true one is private, or known only by reading them"
         )
     if stream is not None:
         X, options["source"] = stream, stream.source

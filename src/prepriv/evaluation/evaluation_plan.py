@@ -287,19 +287,21 @@ def as_trained(plan: EvaluationPlan, model: Model) -> str:
 
 
 def _as_many(n: int, model: Model) -> str:
-    trained, what = model.declared.n, "records" if model.domain.unit is None else "units"
+    trained, what, tested = model.declared.n, "records", "test rows"
+    if model.domain.unit is not None:
+        what, tested = "units", "test units"
     if n < trained:
         return ""
     if n > trained:
         drafted = any(drafted.rows == n for drafted in model.domain.drafts)
         whole = ", as many as the schema was drafted from" if drafted else ""
         return (
-            f"the model was trained on {trained:,} declared {what}, and {n:,} test rows are declared{whole}. If they hold those {what}, as "
+            f"the model was trained on {trained:,} declared {what}, and {n:,} {tested} are declared{whole}. If they hold those {what}, as "
             f"the file of a run with --holdout does, the score says little about new {what}, and they are paid for twice. The score of a "
             f"holdout is about {what} that were set aside, and stands in the report of the run"
         )
     return (
-        f"the model was trained on {n:,} declared {what}, and as many test rows are declared. If they are the same, the score says nothing "
+        f"the model was trained on {n:,} declared {what}, and as many {tested} are declared. If they are the same, the score says nothing "
         f"about new {what}, and they are paid for twice: train with --holdout 0.2 (in Python holdout=0.2) instead"
     )
 
