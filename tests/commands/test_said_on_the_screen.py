@@ -66,6 +66,17 @@ def test_several_epsilons_say_what_is_compared_with_what(folder, capsys):
     assert "not measured" not in told and "beat commonest" not in told and "docs/regression.md" in told
 
 
+def test_a_plan_for_units_speaks_of_them(folder, capsys):
+    (folder / "u.yaml").write_text(SCHEMA.replace("rows: 400", "rows: 100\nunit: who\nrows_per_unit: 4"))
+    for more, said in (
+        (["--epsilons", "1,2"], "guesses about all rows of one"),
+        ([], "one unit moves a gradient"),
+    ):
+        assert run(["plan", "u.yaml", *more]) == 0
+        told = capsys.readouterr().out
+        assert said in " ".join(told.split()) and "one record" not in told
+
+
 def test_tools_of_scikit_learn_are_named_where_python_warns():
     assert "cross_val_predict" in noise_in_words(["no", "yes"], in_python=True)
     assert "cross_val_predict" not in noise_in_words(["no", "yes"])

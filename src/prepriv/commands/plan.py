@@ -44,6 +44,7 @@ from prepriv.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.recipes.worth import Worth, per_column, worth_at
 from prepriv.release.proofs import proofs_of
 from prepriv.release.report import TITLES, Report, paid_for
+from prepriv.release.summary import whose_rows
 from prepriv.runs.apart import check_other_file
 from prepriv.runs.public import check_public
 from prepriv.schemas.schema import Schema
@@ -199,7 +200,7 @@ def plan(
                 for plan in plans
                 if holdout is not None
             ]
-        show_compared(lines)
+        show_compared(lines, plans[0].domain.unit)
         said = (
             *scores,
             recall_in_words(plans),
@@ -404,8 +405,8 @@ def score_in_words(plan: Plan, share: float) -> str:
     )
 
 
-def show_compared(lines: Sequence[Compared]) -> None:
-    """The table, and what its columns mean."""
+def show_compared(lines: Sequence[Compared], unit: str | None = None) -> None:
+    """The table, and what its columns mean. unit: the column that says to whom rows belong."""
     rows = []
     for line in lines:
         w = line.worth
@@ -439,7 +440,8 @@ def show_compared(lines: Sequence[Compared]) -> None:
         rows if measured else [row[:4] for row in rows],
         right=(0, 1, 2, 3, 5, 6) if measured else (0, 1, 2, 3),
     )
-    for sentence in _READING if measured else (*_READING[:3], _OF_NUMBERS, _READING[-1]):
+    guesses = f"attacker right: of 100 guesses about {whose_rows(unit)}, at most so many are right; a coin has 50. With a private draft of the schema, of both."
+    for sentence in (guesses, *(_READING if measured else (*_READING[:2], _OF_NUMBERS, _READING[-1]))):
         console.print(sentence, soft_wrap=not console.is_terminal)
 
 
@@ -449,9 +451,8 @@ _SURELY = 2.0  # deviations
 _NOTHING_KNOWN = 0.5  # half of an interval that is the whole scale
 _HELD_OUT, _POINTS = 0.2, 0.1  # of the table, and how far from the recall the ends of its interval may be
 _READING = (
-    "attacker right: of 100 guesses about one record, at most so many are right; a coin has 50. With a private draft of the schema, of both.",
     "noise: of one step of training, times that of the first line.",
-    "n·µ/d: records times budget per column. It decides what noise leaves of the signal.",
+    "n·µ/d: records (or units) times budget per column. It decides what noise leaves of the signal.",
     "accuracy to expect: beside the same model without noise, which may itself be worthless. The last two columns tell more.",
     "errors more: in 100, than without privacy; half of the runs on 42 public tables at such an n·µ/d had at most the first number, and "
     "8 of 10 at most the second. Your table can differ.",
@@ -466,7 +467,7 @@ _OF_NUMBERS = (
 
 
 def show_learner(plan: Plan) -> None:
-    """Its settings, how far one record moves what it sums, and its noise: one line."""
+    """Its settings, how far one record or unit moves what it sums, and its noise: one line."""
     learner, setting = plan.learner, plan.setting
     share = getattr(learner, "flatten", 0.0)
     flat = f", flatten {share:g}" if share else ""
@@ -476,7 +477,7 @@ def show_learner(plan: Plan) -> None:
     first = f" (rising in the first {rising:.0%} of them)" if rising else ""
     console.print(
         f"{learner.name}: {learner.loss.name}, {learner.steps} steps, learning rate {learner.learning_rate:.4g}{first}, "
-        f"clip {learner.clip_norm:g}{flat}; one record moves a gradient sum by at most "
+        f"clip {learner.clip_norm:g}{flat}; {'one record' if plan.domain.unit is None else 'one unit'} moves a gradient sum by at most "
         f"{up(float(learner.reach(setting)) * learner.unit(setting), 5)}, noise {down(plan.learner_noise, 5)}"
     )
 
