@@ -251,6 +251,9 @@ def test_columns_that_are_taken_by_place_must_be_those_of_the_fit():
             clf.predict(turned)
     named = fitted(Domain({"a": Numeric(0, 1), "b": Numeric(0, 1)}, classes=[0, 1]), frame)
     assert (named.predict(frame[["b", "a"]]) == named.predict(frame)).all(), "declared names: any order"
+    plain = frame.set_axis(["x0", "x1"], axis=1).assign(who=1)
+    by_name = fitted(BOX, plain)  # a box calls its columns so, and a schema may
+    assert (by_name.predict(plain[["x1", "x0"]]) == by_name.predict(plain)).all()
     with pytest.raises(BadData, match="no column 'a'"):
         named.predict(frame.rename(columns={"a": "c"}))
 

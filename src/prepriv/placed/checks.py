@@ -57,8 +57,10 @@ def text_names(table: Any) -> list[str] | None:
 def check_places(domain: Domain, fitted: Iterable[str] | None, table: Any) -> None:
     """ValueError for a table whose columns would be taken by position and are not those of the fit."""
     given = text_names(table)
-    by_place = domain.is_ball or (given is not None and unnamed(domain))
-    if fitted is not None and given is not None and by_place and given != [*fitted]:
+    if fitted is None or given is None or given == [*fitted]:
+        return
+    there = not domain.is_ball and {*domain.columns} <= {*given} & {*fitted}
+    if domain.is_ball or (unnamed(domain) and not there):
         raise ValueError(
             "the feature names should match those that were passed during fit, in their order: the domain declares "
             "no names, so columns are taken by their places"
