@@ -42,6 +42,7 @@ from prepriv.preprocessing import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.recipes.worth import Worth, per_column, worth_at
+from prepriv.release.advice import HELD, below_the_mean_in_words
 from prepriv.release.proofs import proofs_of
 from prepriv.release.report import TITLES, Report, paid_for
 from prepriv.release.summary import whose_rows
@@ -222,7 +223,7 @@ def plan(
         console.print(weighed, soft_wrap=True)
     for sentence in texts_in_words(frozen):
         console.print(sentence, soft_wrap=not console.is_terminal)
-    for line in filter(None, (expected, target_in_words([frozen]))):
+    for line in filter(None, (expected, below_the_mean_in_words(frozen))):
         console.print(line, soft_wrap=not console.is_terminal)
     table: list[Price] = []
     if frozen.private:
@@ -299,13 +300,13 @@ def compared(plans: Sequence[Plan]) -> list[Compared]:
 
 
 def target_in_words(plans: Sequence[Plan]) -> str:
-    """Where a model of a number can be worse than one answer for all, at these budgets; "" for classes, and where it is not so."""
-    weak = [plan for plan in plans if plan.domain.target is not None and plan.signal < _HELD]
+    """Where a model of a number can be worse than its mean, at these budgets; "" for classes, and where it is not so."""
+    weak = [plan for plan in plans if plan.domain.target is not None and plan.signal < HELD]
     if not weak:
         return ""
     now = ", ".join(f"{float(f'{plan.signal:.2g}'):g} at ε = {plan.epsilon:g}" for plan in weak)
     return (
-        f"Below s = {_HELD} (records times the budget, n·µ/2 under replace-one) a model of a number can be worse than one answer for all, such as a private mean by `prepriv ask`. "
+        f"Below s = {HELD} (records times the budget, n·µ/2 under replace-one) a model of a number can be worse than the mean, answered for every row. "
         f"Here s is {now}; with a holdout it is less, by that share. A skewed target, such as a count, and many columns need more: docs/regression.md"
     )
 
@@ -446,7 +447,6 @@ def show_compared(lines: Sequence[Compared], unit: str | None = None) -> None:
 
 
 _MOST_BUDGETS = 20
-_HELD = 100  # s from which on R² of a number is not below -.01 (docs/regression.md)
 _SURELY = 2.0  # deviations
 _NOTHING_KNOWN = 0.5  # half of an interval that is the whole scale
 _HELD_OUT, _POINTS = 0.2, 0.1  # of the table, and how far from the recall the ends of its interval may be

@@ -68,6 +68,7 @@ from prepriv.guarantees.printed import USELESS, exact, up
 from prepriv.placed.checks import check_budget
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan
+from prepriv.release.advice import below_the_mean_in_words
 from prepriv.release.audited import audit_in_words
 from prepriv.release.model import FILE, Model
 from prepriv.release.report import Errors, Evaluation, Report, paid_for
@@ -228,7 +229,7 @@ class Job:
         if room.note is not None:
             console.print(room.note)
         with reserved_run(out, overwrite) as folder:
-            _say_few(frozen)
+            _say_few(frozen, measured=whole is not None or test is not None)
             for _, why in () if frozen.guarantee is None else weak_claims(frozen.guarantee.notes):
                 console.print(f"WARNING: the claim is weak: {why}", soft_wrap=True)
             if whole is not None and (why := hardly_measured(whole.evaluation)):
@@ -338,9 +339,13 @@ class Job:
         return test
 
 
-def _say_few(plan: Plan) -> None:
-    """Of a plan whose model would be noise: the ε from which it is not, before anything is charged."""
+def _say_few(plan: Plan, *, measured: bool) -> None:
+    """Of a plan whose model would be noise: the ε from which it is not, before anything is charged. measured: whether a score will
+    say whether a number is predicted better than its mean."""
     if not plan.private:
+        return
+    if not measured and (below := below_the_mean_in_words(plan)):
+        console.print(f"WARNING: nothing measures this model (`--holdout 0.2` does). {below}", soft_wrap=True)
         return
     strength = plan.n * gdp_mu(plan.epsilon, plan.delta)
     if strength >= FEWEST_SIGNALS:
@@ -348,7 +353,12 @@ def _say_few(plan: Plan) -> None:
     enough = gdp_epsilon(gdp_mu(plan.epsilon, plan.delta) * FEWEST_SIGNALS / strength, plan.delta)
     least = f"about --epsilon {up(enough, 2)} is" if enough < USELESS else "only more records are"
     said = f"a model of {plan.n:,} {'records' if plan.domain.unit is None else 'units'} at ε = {exact(plan.epsilon)} is mostly noise: {least} the least that can show more"
-    said += ". A good model takes many times that: `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what tables that we measured took"
+    said += ". A good model takes many times that: `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows "
+    said += (
+        "what tables that we measured took"
+        if plan.domain.target is None
+        else "from where on it is hardly ever worse than the mean"
+    )
     console.print(f"WARNING: {said}", soft_wrap=True)
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._callers import callers_level
-from prepriv.guarantees.printed import exact
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
+from prepriv.guarantees.printed import exact, up
+from prepriv.recipes.automatic import WeakSignal
 from prepriv.release.quality import MOST, Quality, Share, first_of, in_quotes, option_of
 
 if TYPE_CHECKING:
@@ -83,6 +85,35 @@ def one_number_in_words(model: Model) -> str:
     )
 
 
+HELD = 100  # s from which on R² of a number is hardly ever below -.01 (docs/regression.md)
+_BELOW = (
+    (3, 105, 132),
+    (10, 89, 126),
+    (30, 75, 165),
+    (HELD, 29, 192),
+)  # of runs, benchmarks/regression_floor.py --grid
+
+
+def below_the_mean_in_words(plan: Plan) -> str:
+    """How often a model of a number was worse than its mean at such a budget, and from which ε it hardly ever is. Empty of classes,
+    and where it is not so."""
+    if plan.domain.target is None or not plan.private or plan.signal >= HELD:
+        return ""
+    counted = "records" if plan.domain.unit is None else "units"
+    below, runs = next((below, runs) for most, below, runs in _BELOW if plan.signal < most)
+    enough = larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta)
+    named = (
+        f"about ε = {enough:g}"
+        if enough <= MOST_NAMED
+        else f"about {float(up(plan.n * HELD / plan.signal, 2)):,.0f} {counted}"
+    )
+    return (
+        f"At this ε a model of a number can be worse than the mean, answered for every row: on tables we measured it was so in {below} of {runs} runs "
+        f"with such an s ({counted} times budget), which is {float(f'{plan.signal:.2g}'):g} here. From s = {HELD} on, which is {named} here, it was so in 2 of 345. "
+        "A skewed target, such as a count, and many columns need more."
+    )
+
+
 def wide_bounds_in_words(model: Model) -> str:
     """That a regression says a number next to one of the declared bounds for average rows, which its released weights show. Empty of any other model."""
     from prepriv.release.coefficients import score_of_average
@@ -93,11 +124,16 @@ def wide_bounds_in_words(model: Model) -> str:
     score = score_of_average(model)
     if score is None or abs(abs(score) - 1.0) / 2.0 > _NEAR:  # far beyond a bound it is noise
         return ""
+    logarithm = (
+        " If many targets are a small part of the others, as of prices and counts, learn their logarithm: `log: true` in a schema, `log=True` in Python."
+        if score < 0 <= target.low
+        else ""
+    )
     near, other, lowest = ("lower", "upper", "lowest") if score < 0 else ("upper", "lower", "highest")
     return (
         f"What the model predicts lies mostly in the {lowest} tenth of the range of the target, {target.low:g} to {target.high:g}, next to its {near} bound. "
         f"Targets beyond that bound are cut there: `prepriv validate` (`prepriv.validate`) tells the curator whether there are any. If you know that hardly any target comes near the {other} "
-        "bound, declare one that is nearer, because the noise of training grows with their distance. Otherwise leave it: a few large errors can cost more than the noise."
+        f"bound, declare one that is nearer, because the noise of training grows with their distance.{logarithm} Otherwise leave it: a few large errors can cost more than the noise."
     )
 
 
@@ -142,6 +178,13 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
     for wide in filter(None, (wide_bounds_in_words(model), hardly_reached_in_words(model.declared))):
         with contextlib.suppress(UserWarning):
             warnings.warn(wide, UserWarning, stacklevel=callers_level())
+    below = "" if one or (found is not None and found.known) else below_the_mean_in_words(model.declared)
+    if below:
+        with contextlib.suppress(UserWarning):
+            measure = (
+                "Measure it before it is used: `holdout=0.2`, or `evaluate` on rows that were not trained on."
+            )
+            warnings.warn(f"{below} {measure}", WeakSignal, stacklevel=callers_level())
     if model.noise_alone and (said := noise_in_words(model.domain.classes, found, in_python=True)):
         with contextlib.suppress(NoiseAlone):
             warnings.warn(said, NoiseAlone, stacklevel=callers_level())
@@ -155,10 +198,11 @@ def to_do(
     alone: str = "",
     claim: Sequence[tuple[str, str]] = (),
     sums: str = "",
+    below: str = "",
 ) -> Iterator[str]:
     """What to do about it: sentences. weighed: predictions weigh classes; weak: the noise drowns most of what the rows say; alone:
     `noise_in_words` or `one_number_in_words`, where that is so; claim: what makes the claim weak (`weak_claims`); sums: `sums_in_words`, which
-    follows what was measured of it."""
+    follows what was measured of it; below: `below_the_mean_in_words`."""
     for parameter, why in claim:
         yield f"Do not publish it with this {parameter}: {why}. Training again with a smaller {parameter} costs its whole ε again."
     if alone:
@@ -189,7 +233,9 @@ def to_do(
                 else "The model was measured, and the noise hides how good it is. Before anyone relies on it, measure it with a larger ε or more records, "
                 f"{_again(found)}."
             )
-    if weak:
+    if below and (found is None or not found.known):
+        yield below
+    elif weak:
         yield (
             "There are few records for this ε, and noise drowns most of what they say: use more records, fewer columns or a "
             "larger ε. `prepriv plan SCHEMA --epsilons 0.1,0.5,1,2,4` shows what each ε was worth on tables we measured."

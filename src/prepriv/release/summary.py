@@ -19,7 +19,13 @@ from prepriv.guarantees.printed import plain
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses, share_among
 from prepriv.recipes.automatic import NOISE_ALONE
-from prepriv.release.advice import noise_in_words, one_number_in_words, sums_in_words, to_do
+from prepriv.release.advice import (
+    below_the_mean_in_words,
+    noise_in_words,
+    one_number_in_words,
+    sums_in_words,
+    to_do,
+)
 from prepriv.release.quality import Quality, Share
 from prepriv.tables.written import DATES, span_of
 
@@ -125,6 +131,7 @@ class ReportSummary:
                     alone=alone,
                     claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),
                     sums=_of_sums(plan, found),
+                    below=below_the_mean_in_words(plan),
                 ),
                 *filter(None, [hardly_reached_in_words(plan)]),
             ),

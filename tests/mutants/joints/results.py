@@ -465,4 +465,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "if True:",
         ("tests/evaluation/test_expected.py", "-k", "fewer_measures"),
     ),
+    Mutant(
+        "a number is warned of from where on little but noise is learned, and no earlier",
+        "an analyst's: at the ε that was named 9 of 10 models were worse than the mean, in silence",
+        "release/advice.py",
+        "plan.signal >= HELD",
+        "plan.signal >= 10",
+        ("tests/recipes/test_worth.py", "-k", "unless_it_is_measured"),
+    ),
+    Mutant(
+        "the ε that is named for a number is half of what s asks",
+        "an analyst's: a cure that was followed and did not cure",
+        "release/advice.py",
+        "larger_epsilon(HELD / plan.signal,",
+        "larger_epsilon(HELD / plan.signal / 2,",
+        ("tests/recipes/test_worth.py", "-k", "nothing_is_said"),
+    ),
 )
