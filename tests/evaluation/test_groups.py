@@ -30,7 +30,8 @@ from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
 from prepriv.release.advice import to_do
-from prepriv.release.quality import GroupError, Quality, Share
+from prepriv.release.quality import Quality
+from prepriv.release.shares import GroupError, Share
 from prepriv.tables.encoding import encode, encode_labels, encode_targets
 
 BOTH = prepriv.domain.ADJACENCIES

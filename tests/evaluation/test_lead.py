@@ -13,7 +13,8 @@ from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.measured_quality import lead_of, quality_of
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.release.advice import to_do
-from prepriv.release.quality import Quality, Share
+from prepriv.release.quality import Quality
+from prepriv.release.shares import Share
 
 RUNS = 600
 

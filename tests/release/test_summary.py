@@ -37,9 +37,10 @@ from prepriv.learners import GradientDescent, Logistic, SquaredError, Sufficient
 from prepriv.ledger import Ledger
 from prepriv.release.advice import to_do
 from prepriv.release.page import _protected
-from prepriv.release.quality import Quality, Share
+from prepriv.release.quality import Quality
 from prepriv.release.report import Errors, Evaluation
 from prepriv.release.review import asked_of_curator
+from prepriv.release.shares import Share
 from prepriv.release.summary import TITLES, charged_earlier, drafted_or_edited
 
 DOMAIN = Domain.box(0, 1, 2, ["died", "survived"], n=4000)

@@ -22,7 +22,8 @@ from prepriv.mechanisms.session import NoisySession
 from prepriv.preprocessing import RandomFeatures, Rescale
 from prepriv.release.advice import NoiseAlone, noise_in_words
 from prepriv.release.model import BadArtifact, Model
-from prepriv.release.quality import Quality, Share
+from prepriv.release.quality import Quality
+from prepriv.release.shares import Share
 from prepriv.runs.noise_alone import NoisySums, _quantile
 from prepriv.runs.run import execute, room_for
 from prepriv.tables.encoding import encode, encode_labels

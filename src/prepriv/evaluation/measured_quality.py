@@ -17,7 +17,8 @@ from prepriv.evaluation.groups import Difference, Group
 from prepriv.evaluation.intervals import Figure
 from prepriv.evaluation.less_noise_for import for_r2, for_recall
 from prepriv.guarantees.printed import measured
-from prepriv.release.quality import RARE_BESIDE, GroupError, Quality, Share
+from prepriv.release.quality import RARE_BESIDE, Quality
+from prepriv.release.shares import GroupError, Share
 
 _MOST_TOLD = 6  # differences between groups that are told in the summary
 _NAMED_MORE = 3  # of other columns that could be groups, so many are named

@@ -111,7 +111,7 @@ def class_path(kind: type) -> str:
         raise ValueError(
             f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows. Nearest: a class of "
             "scikit-learn itself, a FunctionTransformer of a NumPy function of one number where nothing is learned, or a prepriv Step of "
-            f"your own in steps= of PrivateClassifier ({_NOT_TAKEN})"
+            f"your own in steps= of PrivateClassifier (examples/smallest.py has the smallest; {_NOT_TAKEN})"
         )
     return f"{package}.{kind.__name__}"
 

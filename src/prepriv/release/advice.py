@@ -14,7 +14,8 @@ from prepriv._callers import callers_level
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, up
 from prepriv.recipes.automatic import WeakSignal
-from prepriv.release.quality import MOST, Quality, Share, first_of, in_quotes, option_of
+from prepriv.release.quality import Quality, option_of
+from prepriv.release.shares import MOST, Share, first_of, in_quotes
 
 if TYPE_CHECKING:
     from prepriv.plans.plan import Plan

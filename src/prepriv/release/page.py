@@ -47,10 +47,11 @@ from prepriv.release.coefficients import (
 from prepriv.release.model import Model
 from prepriv.release.noisy_fills import fills_on_page, noisy_fills
 from prepriv.release.proofs import proofs_of_report
-from prepriv.release.quality import Quality, lowest
+from prepriv.release.quality import Quality
 from prepriv.release.report import TITLES, Report
 from prepriv.release.review import asked_of_curator, review, shown_by_verify
 from prepriv.release.shape_picture import shape_picture
+from prepriv.release.shares import lowest
 from prepriv.release.summary import cap_in_words, charged_earlier, origin_of, seen_with, set_aside
 
 _DATA = re.compile(r'(<pre id="data">)(.*?)(</pre>)', re.S)

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from prepriv._text import printable
 from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone, up
+from prepriv.release.shares import MOST, GroupError, Share, first_of, in_quotes, lowest
 from prepriv.release.takes import Takes
 
-MOST = 5
-"""So many classes, or groups, are named."""
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
 SUMS_MATTER = 0.05  # of the mean target: sums that may be off by more are warned of
@@ -23,79 +21,6 @@ _AT_BOUND = 0.03  # of the distance of the bounds of a target: a mean so near on
 _AT_BOUND_ENDS = 0.1  # the same, of its interval
 _WORTH_IT = 0.75  # of an error bound: with so much less, the noise of squared errors is little more than half
 RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share with its interval, None where too few rows stood beside the noise.
-
-    Parameters
-    ----------
-    name : str
-        Of the class or group it is of.
-    value, low, high : float, optional
-        The share, in [0, 1], and the ends of its interval.
-
-    Examples
-    --------
-    >>> from prepriv.release.quality import Share
-    >>> print(Share("ill", 0.844, 0.80, 0.88))
-    84 (80 to 88)
-    >>> print(Share("ill", 0.0, 0.0, 0.22))  # where noise alone can take the value, its end of the interval says nothing
-    at most 22
-    """
-
-    name: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return "unknown"
-        if self.low is None or self.high is None or self.low == self.high:
-            return f"{100 * self.value:.1f}"
-        value, low, high = measured(self.value, self.low, self.high, digits=1, shift=2)
-        if self.value == self.low == 0.0:
-            return f"at most {high}"
-        return f"at least {low}" if self.value == self.high == 1.0 else f"{value} ({low} to {high})"
-
-    @property
-    def floor(self) -> float:
-        """The least that is shown."""
-        return self.low if self.low is not None else self.value or 0.0
-
-
-@dataclass(frozen=True)
-class GroupError:
-    """How far predictions of a number are off for one group, in the unit of the target; None where too few rows stood beside the noise.
-
-    Parameters
-    ----------
-    name : str
-        Of the group.
-    value, low, high : float, optional
-        The error, and the ends of its interval.
-
-    Examples
-    --------
-    >>> from prepriv.release.quality import GroupError
-    >>> print(GroupError("E", 10.63, 9.1, 12.04))
-    10.6 (9.1 to 12.1)
-    >>> print(GroupError("E", 0.0, 0.0, 14.3))
-    at most 14.3
-    """
-
-    name: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    def __str__(self) -> str:
-        if self.value is None or self.low is None or self.high is None:
-            return "unknown"
-        value, low, high = measured(self.value, self.low, self.high)
-        return f"at most {high}" if self.value == self.low == 0.0 else f"{value} ({low} to {high})"
 
 
 @dataclass(frozen=True)
@@ -196,7 +121,8 @@ class Quality:
 
     Examples
     --------
-    >>> from prepriv.release.quality import Quality, Share
+    >>> from prepriv.release.quality import Quality
+    >>> from prepriv.release.shares import Share
     >>> made = Quality("500 rows of a public table", Share("accuracy", 0.956), Share("survived", 0.955))
     >>> made.beats_the_commonest
     True
@@ -658,7 +584,9 @@ class Quality:
                 why = f"there were too few records beside the noise; {self._more}"
             yield f"It is not known how often the commonest class alone would be right: {why}."
             return
-        yield f"Always predicting {in_quotes(self.commonest)}, the commonest class, would be right {self.commonest} times in 100."
+        two = len(self.recalls) == 2 and (self.commonest.low or 0.0) <= 0.5
+        named = "which noisy counts alone call the commonest class" if two else "the commonest class"
+        yield f"Always predicting {in_quotes(self.commonest)}, {named}, would be right {self.commonest} times in 100."
         if self.below_the_commonest:
             yield f"So the model is right less often than always answering {in_quotes(self.commonest)}{self._by_how_much}."
         elif self.beats_the_commonest:
@@ -964,17 +892,6 @@ def option_of(*measures: str, set_aside: bool) -> str:
     return f"`{options}` (`{'evaluate_' * set_aside}measures=[{names}]` in Python)"
 
 
-def in_quotes(share: Share | GroupError) -> str:
-    """Its name in quotation marks."""
-    return f'"{printable(share.name)}"'
-
-
-def lowest(shares: tuple[Share, ...]) -> list[Share]:
-    """Those that are known, the lowest first, as many as are named."""
-    known = [s for s in shares if s.value is not None]
-    return sorted(known, key=lambda s: (s.value or 0.0, s.name))[:MOST]
-
-
 def _largest(errors: tuple[GroupError, ...]) -> list[GroupError]:
     """Those that are known, the largest first, as many as are named."""
     known = [one for one in errors if one.value is not None]
@@ -984,12 +901,6 @@ def _largest(errors: tuple[GroupError, ...]) -> list[GroupError]:
 def _either(ways: Sequence[str]) -> str:
     """One of them or another."""
     return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
-
-
-def first_of(names: Sequence[str]) -> str:
-    """Names in quotation marks, the first of them, and how many more there are."""
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(in_quotes(Share(name)) for name in names[:MOST]) + more
 
 
 def _beside(shares: tuple[Share, ...], what: str) -> Iterator[str]:

@@ -32,9 +32,10 @@ from prepriv.release.audited import audit_json
 from prepriv.release.both_accounts import said_of
 from prepriv.release.model import FILE, Model
 from prepriv.release.proofs import proofs_of_report
-from prepriv.release.quality import RARE_BESIDE, Quality, Share
+from prepriv.release.quality import RARE_BESIDE, Quality
 from prepriv.release.reported import Measurement
 from prepriv.release.review import review
+from prepriv.release.shares import Share
 from prepriv.release.summary import ReportSummary
 from prepriv.release.writing import write_atomically
 

@@ -26,7 +26,8 @@ from prepriv.release.advice import (
     sums_in_words,
     to_do,
 )
-from prepriv.release.quality import Quality, Share
+from prepriv.release.quality import Quality
+from prepriv.release.shares import Share
 from prepriv.tables.written import DATES, span_of
 
 if TYPE_CHECKING:
