@@ -151,9 +151,7 @@ def _commonest(known: Known, said: dict[str, Any]) -> bool:
     return said["class"] in known.commonest and _commonest_by_noise(known, said)
 
 
-@says(
-    "Always predicting [[class]], which noisy counts alone call the commonest class, would be right [[share]] times in 100."
-)
+@says("Always predicting [[class]], perhaps the commonest class, would be right [[share]] times in 100.")
 def _commonest_by_noise(known: Known, said: dict[str, Any]) -> bool:
     known.seen["commonest"] = said
     of = (known.table.y == said["class"]).sum() / known.labelled().sum()

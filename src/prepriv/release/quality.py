@@ -585,7 +585,7 @@ class Quality:
             yield f"It is not known how often the commonest class alone would be right: {why}."
             return
         two = len(self.recalls) == 2 and (self.commonest.low or 0.0) <= 0.5
-        named = "which noisy counts alone call the commonest class" if two else "the commonest class"
+        named = "perhaps the commonest class" if two else "the commonest class"
         yield f"Always predicting {in_quotes(self.commonest)}, {named}, would be right {self.commonest} times in 100."
         if self.below_the_commonest:
             yield f"So the model is right less often than always answering {in_quotes(self.commonest)}{self._by_how_much}."
