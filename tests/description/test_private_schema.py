@@ -464,6 +464,34 @@ def test_years_are_bounded_by_years():
         assert any("LOOK AT 'year'" in line for line in domain.drafts[0].told) == aims
 
 
+def test_dates_are_bounded_by_dates_and_an_estimate_is_said_to_be_one():
+    """Of 14 months of dates nine drafts of nine at ε = 0.2 had bounds 33 to 151 years wide, without a word: noise put them anywhere from 1900 to 2100."""
+    rng, n = np.random.default_rng(4), 15_402
+    days = np.datetime64("2016-07-01") + rng.integers(0, 427, n)
+    table = pd.DataFrame({f"c{i}": rng.integers(0, 9, n) for i in range(8)}).assign(
+        day=days.astype(str), y=rng.integers(0, 2, n)
+    )
+    for epsilon, aims in ((0.1, True), (5.0, False)):
+        domain = prepriv.Domain.draft(table, label="y", epsilon=epsilon, n=n, classes=["0", "1"])
+        day = domain.columns["day"]
+        assert day.written == "date"
+        assert 16_617 < day.low < 17_000 < 17_300 < day.high < 17_700  # from 2015-07 to 2018-06
+        said = [line for line in domain.drafts[0].told if "LOOK AT 'day'" in line]
+        assert len(said) == aims
+        assert all("too narrow or too wide" in line and "Declare the bounds" in line for line in said)
+
+
+def test_where_noise_may_put_the_bounds_of_dates_is_said_in_dates():
+    rng, n = np.random.default_rng(4), 1500
+    days = np.datetime64("2016-07-01") + rng.integers(0, 427, n)
+    table = pd.DataFrame({f"c{i}": rng.integers(0, 2, n) for i in range(4)}).assign(
+        day=days.astype(str), y=rng.integers(0, 2, n)
+    )
+    told = prepriv.Domain.draft(table, label="y", epsilon=0.3, n=n, classes=["0", "1"]).drafts[0].told
+    (line,) = [line for line in told if "LOOK AT 'day'" in line]
+    assert "anywhere from 1900-01-01 to 2100-01-01" in line
+
+
 def test_bounds_of_one_size_keep_their_cells_and_no_side_is_claimed():
     """Of days from 8302 to 11503 a draft at ε = 0.3 kept 10000 to 11200, which cut 39 % of the cells, and said "may be much too wide"."""
     rng, n = np.random.default_rng(3), 2843

@@ -439,12 +439,20 @@ _OLDER = (
         ("tests/description/test_private_schema.py", "-k", "nobody_knows or pays"),
     ),
     Mutant(
+        "a draft seeks the bounds of dates as far out as those of numbers of many sizes",
+        "noise put them anywhere from 1900 to 2100, and no line said so",
+        "description/draft_bounds.py",
+        "one_size = written in DATES or _one_size(coarse)",
+        "one_size = _one_size(coarse)",
+        ("tests/description/test_private_schema.py", "-k", "dates_are_bounded"),
+    ),
+    Mutant(
         "the coarse range is that of the data",
         "bounds read off the data, noise or not (diffprivlib, with a warning)",
         "description/draft.py",
-        "        low, high, narrow = bounds_between(second, coarse, values, read, what, session, bool(perhaps))\n",
+        "        low, high, narrow = bounds_between(\n",
         "        coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
-        "        low, high, narrow = bounds_between(second, coarse, values, read, what, session, bool(perhaps))\n",
+        "        low, high, narrow = bounds_between(\n",
         ("tests/description/test_private_schema.py", "-k", "replay"),
     ),
     # ------------------------------------------------------------------------------------------- noise

@@ -18,6 +18,7 @@ from prepriv.description.look import LookPart
 from prepriv.description.magnitudes import GAP, TEXT, ZERO, ends
 from prepriv.mechanisms.quantile import Grid, QuantileRelease
 from prepriv.mechanisms.session import Session
+from prepriv.tables.written import DATES, spelled
 
 POINTS = 129  # of the grid on which a bound is chosen
 MOST_BEYOND = 0.05  # of the cells, beyond either bound: where n is small a bound is rather too wide
@@ -126,6 +127,7 @@ def bounds_between(
     what: str,
     session: Session,
     stretched: bool = False,
+    written: str = "number",
 ) -> tuple[float, float, str]:
     """Private quantiles near both ends of the coarse range, rounded outward, and what a reader has to know of them; an end at zero is
     kept and costs nothing. read: about how many numbers there are. stretched: whether the range
@@ -136,21 +138,22 @@ def bounds_between(
     """
     if coarse[1] <= coarse[0]:  # zeros alone
         return 0.0, 1.0, ""
-    one_size = _one_size(coarse)
+    one_size = written in DATES or _one_size(coarse)
+    beyond = BEYOND_ONE_SIZE if one_size else BEYOND
     most = round((MOST_OF_ONE_SIZE if one_size else MOST_BEYOND) * read)
     name, mu = f"bound of {what}", part.mu * math.sqrt(1 - AGAIN)
-    low, high, aimed = _narrowed(mu, coarse, values, most, name, session)
+    low, high, aimed = _narrowed(mu, coarse, values, (beyond, most), name, session)
     step = (coarse[1] - coarse[0]) / (POINTS - 1)
     if high - low < _FEW * step:
         if high <= low:
             low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
         again, step = part.mu * math.sqrt(AGAIN), (high - low) / (POINTS - 1)
-        low, high, aimed = _narrowed(again, (low, high), values, most, f"{name} again", session)
+        low, high, aimed = _narrowed(again, (low, high), values, (beyond, most), f"{name} again", session)
     one_value = high - low <= _ABOUT * step
     said = ""
     if one_size:
         low, high = _moved_outward((low, high), coarse, aimed / max(read, 1.0))
-        said = _inside_one_size(mu, coarse, aimed, most, read)
+        said = _inside_one_size(mu, coarse, aimed, most, read, written)
     if one_value and not stretched:
         said = f"{_ONE_VALUE}; {said}" if said else f"{_ONE_VALUE}. Declare the bounds if you know them"
     return *rounded_outward(low, high), said
@@ -176,18 +179,21 @@ def _moved_outward(
     return max(found[0] - more, coarse[0]), min(found[1] + more, coarse[1])
 
 
-def _inside_one_size(mu: float, coarse: tuple[float, float], aimed: int, most: int, read: float) -> str:
-    """What a reader has to know of the bounds of numbers of one size: that the spread of numbers beyond the quantiles was not seen, and
+def _inside_one_size(
+    mu: float, coarse: tuple[float, float], aimed: int, most: int, read: float, written: str
+) -> str:
+    """What a reader has to know of the bounds of numbers of one size, or of dates: that the spread of numbers beyond the quantiles was not seen, and
     whether a quantile may be anywhere. Nothing where few lie beyond them. mu: of the first pair of quantiles; most: as many records may
     lie beyond one."""
     if aimed <= MOST_BEYOND * read:
         return ""
     release = _end(mu, coarse, +1, 2)
     anywhere = POINTS * math.exp(-release.mechanism.epsilon * most / 2) > _SELDOM
-    far = f", and noise may put either anywhere from {coarse[0]:g} to {coarse[1]:g}" if anywhere else ""
+    ends = [f"{end:g}" if end == spelled(end, written) else spelled(end, written) for end in coarse]
+    far = f", and noise may put either anywhere from {ends[0]} to {ends[1]}" if anywhere else ""
     return (
         f"its bounds are an estimate, and may be too narrow or too wide. They were moved outward, as for a bell curve, from noisy quantiles "
-        f"that are aimed at {aimed:,} records ({100 * aimed / read:.0f} %) beyond each{far}. Declare the bounds if you know them, as of years, or "
+        f"that are aimed at {aimed:,} records ({100 * aimed / read:.0f} %) beyond each{far}. Declare the bounds if you know them, as of years or dates, or "
         "draft fewer columns"
     )
 
@@ -202,16 +208,17 @@ def _narrowed(
     mu: float,
     coarse: tuple[float, float],
     values: NDArray[np.float64],
-    most: int,
+    aim: tuple[float, int],
     name: str,
     session: Session,
 ) -> tuple[float, float, int]:
-    """A private quantile near each end of the range that is not zero, mu-GDP together, and beyond how many records each is aimed."""
+    """A private quantile near each end of the range that is not zero, mu-GDP together, and beyond how many records each is aimed.
+    aim: beyond so many of the mechanism's own errors, and at most so many records."""
     open_ends = [sign for sign, end in zip((-1, 1), coarse) if end != 0]
-    found, above = dict(zip((-1, 1), coarse)), most
+    found, (beyond, most) = dict(zip((-1, 1), coarse)), aim
+    above = most
     for sign in open_ends:
         release = _end(mu, coarse, sign, len(open_ends))
-        beyond = BEYOND_ONE_SIZE if _one_size(coarse) else BEYOND
         above = min(most, round(beyond * 2 / release.mechanism.epsilon))
         chosen = release.release(sign * values, name=name, above=above, session=session)
         found[sign] = sign * min(chosen + release.grid.step, release.grid.upper)

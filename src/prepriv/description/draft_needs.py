@@ -44,7 +44,7 @@ class DraftNeeds:
             + ("" if self.a_class is None else f"{self.a_class:,} {self.counted} to see a class and ")
             + f"{self.a_category:,} {f'{self.counted} ' if self.a_class is None else ''}to see a category. A range such as 4 to 8 or 64 to 128 is seen only if about {self.numbers:,} {self.counted} lie in it. Each bound is "
             f"aimed at {self.beyond:,} {self.counted} outside it, and more lie outside where part of the range is not seen. "
-            f"Bounds of numbers of one such range, as years are, are estimated from quantiles aimed at up to {self.beyond_one_size:,} {self.counted} beyond each"
+            f"Bounds of dates, and of numbers of one such range, as years are, are estimated from quantiles aimed at up to {self.beyond_one_size:,} {self.counted} beyond each"
         )
 
 
