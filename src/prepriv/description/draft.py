@@ -289,9 +289,7 @@ class _Drafting:
             coarse, unseen = coarse_range(noisy_sizes, used, sure / plan.seen, look.n)
             perhaps = perhaps_noise(noisy_sizes, used, sure)
         values = values[~np.isnan(values)]
-        low, high, narrow = bounds_between(
-            second, coarse, values, read, what, session, bool(perhaps), way
-        )
+        low, high, narrow = bounds_between(second, coarse, values, read, what, session, bool(perhaps), way)
         if way not in bounds and {*used.tolist()} <= {ZERO, ONE_TO_TWO}:  # perhaps zeros and ones
             low, high = 0.0 if low <= 1 else low, 1.0 if high <= _ABOUT_ONE else high
         if way in DATES:
