@@ -316,7 +316,13 @@ def test_units_count_once_each():
     [
         ([], "at least one"),
         ("mean(pay)", "must be a list"),
-        (["average(pay)"], "a question is one of count, sum"),
+        (["middle(pay)"], "a question is one of count, sum"),
+        (["average(pay)"], "ask mean(COLUMN)"),
+        (["AVG(pay)"], "ask mean(COLUMN)"),
+        (["Mean(pay)"], "ask mean"),
+        (["meann(pay)"], "ask mean"),
+        (["percentile(pay, 90)"], "ask quantile(COLUMN, 0.9)"),
+        (["correlation(pay, age)"], "describe --correlations"),
         (["mean"], "asked of 1 column"),
         (["mean(pay, age)"], "asked of 1 column"),
         (["mean(nobody)"], "'nobody' is asked about, but the schema does not declare it"),
@@ -327,7 +333,12 @@ def test_units_count_once_each():
         ),
         (["mean(job)"], "share(job)"),
         (["share(age)"], "asked of categorical columns"),
+        (["share(age)"], 'ask "histogram(age)"'),
+        (["share(age)"], "categories:"),
+        (["share(age) by job"], 'ask "histogram(age) by job"'),
         (["crosstab(job, pay)"], "asked of categorical columns"),
+        (["crosstab(job, pay)"], 'ask "histogram(pay) by job"'),
+        (["crosstab(age, pay)"], 'ask "histogram(age)"'),
         (["histogram(town)"], "numeric or categorical"),
         (["mean(pay) by age"], "by is a categorical column"),
         (["mean(pay) by pay"], "different columns"),
@@ -502,6 +513,23 @@ def test_a_quantile_that_noise_hides_has_no_value_in_print():
     shown = str(prepriv.ask(table, columns, ["median(pay) by sex", "quantile(pay, 0.9)"], epsilon=0.01))
     assert "noise hides" in shown or "too few to say" in shown
     assert "(95 %: 0 to 20,000)" not in shown
+
+
+def test_each_value_of_a_table_of_two_columns_says_whose_it_is():
+    """A finding: "No, Yes" had one meaning in a share by groups, and the opposite one in the cross-tabulation below it."""
+    table = pd.DataFrame({"left": ["no"] * 900 + ["yes"] * 100, "late": (["no"] * 3 + ["yes"]) * 250})
+    columns = {"left": Categorical(["no", "yes"]), "late": Categorical(["no", "yes"])}
+    asked = ["share(left) by late", "crosstab(left, late)", "count by late"]
+    found = prepriv.ask(table, columns, asked, epsilon=50.0)
+    for told in (found.in_short(), found.lines()):
+        named = {question: {what for q, what, _ in told if q == question} for question in asked}
+        assert "late=no, left=yes" in named[asked[0]] and "left=no, late=yes" in named[asked[1]]
+        assert {"no", "yes"} <= named[asked[2]]
+        assert not any(", " in what and "=" not in what for whats in named.values() for what in whats)
+    assert all(line in str(found) for line in ("late=no, left=yes: 0.", "left=no, late=yes: "))
+    told = json.loads(found.json_text())
+    assert told["named_by"] == {asked[0]: ["late", "left"], asked[1]: ["left", "late"], asked[2]: ["late"]}
+    assert [*told["answers"]] == asked and "yes" in told["answers"][asked[0]]["no"]
 
 
 def test_a_number_or_two_columns_as_groups_are_refused_with_the_way():

@@ -381,7 +381,8 @@ def test_what_an_answer_says(name, wide, capsys):
         capsys, "ask", "t.csv", *ASKED, "--schema", "s.yaml", "--epsilon", EPSILON, "--out", "a.json"
     )
     check_lines(lines, known)
-    saved = json.loads((wide / "a.json").read_text())["answers"]
+    doc = json.loads((wide / "a.json").read_text())
+    saved = doc["answers"]
     assert [*saved] == [*ASKED]
     for title, _, (question, what, *rest) in table_lines(lines):
         if not title.startswith("Each with the 95 %"):
@@ -389,6 +390,11 @@ def test_what_an_answer_says(name, wide, capsys):
             continue
         empty = re.fullmatch(r"not shown to be above 0 \(95 %: each at most (.*)\)", rest[0])
         for cell in [] if empty or rest[0] == "too few to say" else [what]:
+            names = doc["named_by"].get(question, [])
+            if len(names) > 1:  # each value says whose it is, in the order of the file
+                parts = dict(part.split("=") for part in cell.split(", "))
+                assert [*parts] == names
+                cell = ", ".join(parts.values())
             assert answer_is_true(known, question, cell, rest[0]), (question, what, rest)
             found = saved[question]
             for part in filter(None, cell.split(", ") if question != "histogram(x, 5)" else []):

@@ -80,17 +80,16 @@ class Answers(Mapping[str, Answer]):
     def lines(self) -> list[tuple[str, str, Estimate]]:
         """(question, what the number is about, the number) for each number."""
         return [
-            (question, what, e)
+            (question, _said(path, self.plan.named_by(question)), e)
             for question, found in self.found.items()
-            for what, e in _flat(found, _written(question, self.plan.domain.columns))
+            for path, e in _flat(found, _written(question, self.plan.domain.columns))
         ]
 
     def in_short(self) -> list[tuple[str, str, str]]:
         """The same as texts, for people: cells about which nothing can be said, and cells of "other" or "missing" that may well be empty,
         share a line of their question."""
-        known = self.plan.domain.columns
         return [
-            (q, what, told) for q, found in self.found.items() for what, told in _in_short(q, found, known)
+            (q, what, told) for q, found in self.found.items() for what, told in _in_short(q, found, self.plan)
         ]
 
     def __str__(self) -> str:
@@ -125,6 +124,7 @@ class Answers(Mapping[str, Answer]):
             "notes": self.plan.notes,
             "interval": _INTERVAL,
             **unit_of_rows(self.plan.domain),
+            "named_by": {q: list(names) for q in self.found if (names := self.plan.named_by(q))},
             "answers": {question: _plain(found) for question, found in self.found.items()},
         }
         return out | paid_by(look, self.plan.domain, self.receipt)
@@ -262,17 +262,25 @@ class Questioned(PrivateFrame):
         return encode(frame.select(list(self.domain.columns)).to_native(), self.domain)
 
 
-def _flat(found: Answer, written: str) -> Iterator[tuple[str, Estimate]]:
-    """Every number of an answer, with what it is of. written: how the numbers of a histogram's column are."""
+_Path = tuple[str, ...]
+
+
+def _flat(found: Answer, written: str, path: _Path = ()) -> Iterator[tuple[_Path, Estimate]]:
+    """Every number of an answer, with the names under which it stands. written: how the numbers of a histogram's column are."""
     if isinstance(found, Estimate):
-        yield "", found
+        yield path, found
     elif isinstance(found, Histogram):
         edges = edges_in_words(found.edges, written)
         for k, e in enumerate(found.counts, 1):
-            yield f"{edges[k - 1]} to {'below ' if k < len(found.counts) else ''}{edges[k]}", e
+            yield (*path, f"{edges[k - 1]} to {'below ' if k < len(found.counts) else ''}{edges[k]}"), e
     else:
         for name, inner in found.items():
-            yield from ((", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner, written))
+            yield from _flat(inner, written, (*path, str(name)))
+
+
+def _said(path: _Path, columns: Sequence[str]) -> str:
+    """The names in words. Those of several columns each say whose value they are: the groups stand first, as do the rows of a cross-tabulation."""
+    return ", ".join(map("{}={}".format, columns, path) if len(columns) > 1 else path)
 
 
 def _written(question: str, columns: Mapping[str, Column]) -> str:
@@ -282,34 +290,33 @@ def _written(question: str, columns: Mapping[str, Column]) -> str:
     return column.written if isinstance(column, Numeric) else "number"
 
 
-def _in_short(question: str, found: Answer, columns: Mapping[str, Column]) -> Iterator[tuple[str, str]]:
+def _in_short(question: str, found: Answer, plan: AskedPlan) -> Iterator[tuple[str, str]]:
     """What of an answer is shown, each with what it is of."""
-    asked = Asked.of(question)
+    asked, columns = Asked.of(question), plan.domain.columns
     of = columns[asked.columns[0]] if asked.kind in RANKS else None
-    cells, nothing, written = list[tuple[str, Estimate]](), list[str](), _written(question, columns)
-    for name, inner in found.items() if isinstance(found, Mapping) else [("", found)]:
-        told = [(", ".join(filter(None, (str(name), what))), e) for what, e in _flat(inner, written)]
-        gone = [what for what, e in told if math.isnan(e.value)]
-        nothing += [str(name)] if len(gone) == len(told) > 1 else gone
-        cells += [(what, e) for what, e in told if not math.isnan(e.value)]
+    names, written = plan.named_by(asked), _written(question, columns)
+    cells, nothing = list[tuple[_Path, Estimate]](), list[_Path]()
+    for first, inner in found.items() if isinstance(found, Mapping) else [("", found)]:
+        told = list(_flat(inner, written, (str(first),) if isinstance(found, Mapping) else ()))
+        gone = [path for path, e in told if math.isnan(e.value)]
+        nothing += [(str(first),)] if len(gone) == len(told) > 1 else gone
+        cells += [(path, e) for path, e in told if not math.isnan(e.value)]
     counted = asked.kind in _COUNTED
-    empty = {what: e for what, e in cells if counted and e.low <= 0 and _unlisted(what)}
+    empty = {path: e for path, e in cells if counted and e.low <= 0 and not {OTHER, MISSING}.isdisjoint(path)}
     empty = empty if len(empty) > 1 else {}
     yield from (
-        (what, between(e) if isinstance(of, Numeric) and says_little(e, of.low, of.high) else str(e))
-        for what, e in cells
-        if what not in empty
+        (
+            _said(path, names),
+            between(e) if isinstance(of, Numeric) and says_little(e, of.low, of.high) else str(e),
+        )
+        for path, e in cells
+        if path not in empty
     )
     if empty:
         most = max(empty.values(), key=lambda e: e.high)
-        yield some_of(list(empty)), not_above_zero(most)
+        yield some_of([_said(path, names) for path in empty]), not_above_zero(most)
     if nothing:
-        yield some_of(nothing), str(NOTHING)
-
-
-def _unlisted(what: str) -> bool:
-    """Whether a cell is of values that are not listed, or of gaps."""
-    return any(what.startswith(f"{name}, ") or f", {what}".endswith(f", {name}") for name in (OTHER, MISSING))
+        yield some_of([_said(path, names) for path in nothing]), str(NOTHING)
 
 
 def _plain(found: Answer) -> Any:

@@ -38,6 +38,24 @@ QUESTION_KINDS = (
     *RANKS,
 )
 
+_OTHER_WORDS = {
+    **dict.fromkeys(("average", "avg"), "mean(COLUMN)"),
+    **dict.fromkeys(("std", "stddev", "stdev", "sd"), "deviation(COLUMN)"),
+    **dict.fromkeys(("var",), "variance(COLUMN)"),
+    **dict.fromkeys(("min",), "minimum(COLUMN)"),
+    **dict.fromkeys(("max",), "maximum(COLUMN)"),
+    **dict.fromkeys(("total",), "sum(COLUMN)"),
+    **dict.fromkeys(("percentile", "percentiles"), "quantile(COLUMN, 0.9)"),
+    **dict.fromkeys(("proportion", "percentage", "percent", "fraction", "rate"), "share(COLUMN)"),
+    **dict.fromkeys(("frequency", "frequencies", "value_counts"), "histogram(COLUMN)"),
+    **dict.fromkeys(("cov",), "covariance(COLUMN, COLUMN)"),
+    **dict.fromkeys(("gaps", "nulls"), "missing(COLUMN)"),
+}
+_CORRELATION = (
+    "of numeric columns `prepriv describe --correlations` releases it (in Python describe(..., correlations=True)); here, "
+    "covariance(COLUMN, COLUMN) divided by both deviation(COLUMN) is one"
+)
+
 Piece: TypeAlias = tuple[Any, ...]
 """A release, as what kind of which columns in which groups: ("counts", columns), ("names", column), ("moments", column, by),
 ("pairs", one, two, by), ("bins", column, bins, by), ("quantile", column, level, by)."""
@@ -85,7 +103,9 @@ class Asked:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         if self.kind not in QUESTION_KINDS:
-            raise ValueError(f"a question is one of {', '.join(QUESTION_KINDS)}; got {shown(self.kind)}")
+            raise ValueError(
+                f"a question is one of {', '.join(QUESTION_KINDS)}; got {shown(self.kind)}{_right_word(self.kind)}"
+            )
         need = {"count": 0, "covariance": 2, "crosstab": 2}.get(self.kind, 1)
         if self.kind == "count" and self.columns:
             raise ValueError(
@@ -145,6 +165,16 @@ class Asked:
         return f"{self.kind}{of}" + (f" by {self.by}" if self.by is not None else "")
 
 
+def _right_word(kind: Any) -> str:
+    """The question that was meant by another word for it; "" where none is near."""
+    if not isinstance(kind, str):
+        return ""
+    if kind.lower() in ("correlation", "correlations", "corr"):
+        return f": {_CORRELATION}"
+    near = _OTHER_WORDS.get(kind.lower()) or closest(kind, QUESTION_KINDS)
+    return "" if near is None else f": ask {near}"
+
+
 def _number(text: str) -> float | int:
     try:
         return int(text) if text.isdecimal() else float(text)
@@ -176,6 +206,12 @@ class AskedPlan:
     def multiplier(self, piece: Piece) -> float:
         """The noise multiplier of a Gaussian release."""
         return 1 / self.look[self.pieces[piece]].mu * UP
+
+    def named_by(self, question: str | Asked) -> tuple[str, ...]:
+        """The columns whose values name the numbers of its answer: the groups first, then the rows of a cross-tabulation, then its columns."""
+        q = Asked.of(question)
+        counted = isinstance(self.domain.columns.get(q.columns[0]), Categorical) if q.columns else False
+        return (*([] if q.by is None else [q.by]), *(q.columns if counted else ()))
 
     @property
     def numbers(self) -> dict[str, Numeric]:
@@ -363,7 +399,11 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
             (name for name, kind in zip(q.columns, kinds) if not isinstance(kind, wanted)), None
         ):
             said = " or ".join({Numeric: "numeric", Categorical: "categorical"}[kind] for kind in wanted)
-            instead = "" if Categorical in wanted else f': of a categorical column ask "share({wrong})"'
+            instead = (
+                f': of a categorical column ask "share({wrong})"'
+                if Categorical not in wanted
+                else _of_numbers(q, wrong, known)
+            )
             raise ValueError(f"{q.kind} is asked of {said} columns, which {shown(wrong)} is not{instead}")
         if q.by is not None and not isinstance(known[q.by], Categorical | Text):
             raise ValueError(
@@ -379,6 +419,15 @@ def _used(asked: Sequence[Asked], domain: Domain) -> Domain:
         columns = dict([next(iter(known.items()))])
     as_gaps = {k: replace(c, missing="impute") if isinstance(c, Numeric) else c for k, c in columns.items()}
     return replace(domain, columns=as_gaps, classes=(), label=None, target=None, image=None)
+
+
+def _of_numbers(q: Asked, wrong: str, known: Mapping[str, Column]) -> str:
+    """What to ask of a numeric column where a question is one of categories; "" of another."""
+    if not isinstance(known[wrong], Numeric):
+        return ""
+    by = [name for name in (*q.columns, q.by) if isinstance(known.get(name or ""), Categorical)]
+    of = f"histogram({wrong})" + (f" by {by[0]}" if len(by) == 1 else "")
+    return f': of a numeric column ask "{of}", how many records lie in each of {BINS} ranges. {AS_CATEGORICAL}'
 
 
 def asked_names(column: Column) -> tuple[str, ...]:

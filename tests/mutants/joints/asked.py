@@ -12,6 +12,14 @@ SINGLE = "tests/description/test_questions.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "values of groups are named after the column that is asked about",
+        "one label had opposite meanings in a share by groups and a cross-tabulation",
+        "description/asked.py",
+        "return (*([] if q.by is None else [q.by]), *(q.columns if counted else ()))",
+        "return (*(q.columns if counted else ()), *([] if q.by is None else [q.by]))",
+        (ASK, "-k", "says_whose_it_is"),
+    ),
+    Mutant(
         "a record that changes its group moves sums as one that stays",
         "disjoint groups under replace-one: two of them move",
         "description/answers.py",
