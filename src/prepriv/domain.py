@@ -700,7 +700,10 @@ class Domain:
         """
         if self.n is None or n == self.n:
             return
-        raise ValueError(f"the domain declares n={self.n:,} records, not {n:,}. {self._ways_of_another_n(n)}")
+        counted = "records" if self.unit is None else "units"
+        raise ValueError(
+            f"the domain declares n={self.n:,} {counted}, not {n:,}. {self._ways_of_another_n(n)}"
+        )
 
     def _ways_of_another_n(self, n: int) -> str:
         """What to do about another number of records: the safe way first."""

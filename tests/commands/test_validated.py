@@ -1,6 +1,7 @@
 """What `prepriv validate` finds before a charge: a run that would fail, labels and columns from which nothing can be learned."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -49,8 +50,11 @@ def test_validate_ends_with_1_where_the_number_makes_a_charged_run_fail(folder, 
     assert ("the number is not the declared one" in err) == bool(fails)
     assert run(["validate", *asked, "--json"]) == (1 if fails else 0)
     json.loads(capsys.readouterr().out)
+    fewer = UNITS in more and ANY not in more and rows > 20
+    assert bool(re.search(r"WARNING: .*20 units.*40 are declared.*wrong", out)) == fewer == ("WARNING" in out)
     assert run(["validate", *asked, "--no-labels"]) == 0, "rows to predict may be any number"
-    assert "A run would" not in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "A run would" not in out and "WARNING" not in out
     (folder / "S.yaml").write_text(SCHEMA.replace("rows: ROWS\n", "") + more)
     assert run(["validate", *asked, "--rows", str(rows)]) == (1 if fails else 0)
 
@@ -93,6 +97,12 @@ def test_validate_ends_with_1_where_not_one_label_lies_within_its_bounds(folder,
     some = sum(not 0.05 <= rate <= 0.36 for rate in numbers)
     assert (f"{some:,} labels lie outside the declared bounds" in out) == (
         0.2 * len(numbers) <= some and not code and some > 0
+    )
+    warned = re.search(
+        r"WARNING: (\d+) labels lie outside .* of (\d+) that are numbers.* learns the cut labels", out
+    )
+    assert (warned and warned.groups()) == (
+        (str(some), str(len(numbers))) if not code and some and some >= 0.2 * len(numbers) else None
     )
     gaps = rates.count(None)
     assert ("no declared label" in out) == bool(gaps)

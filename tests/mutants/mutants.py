@@ -439,6 +439,14 @@ _OLDER = (
         ("tests/description/test_private_schema.py", "-k", "nobody_knows or pays"),
     ),
     Mutant(
+        "a validation keeps quiet where fewer units are there than are declared",
+        "no run finds it, and its model is wrong",
+        "runs/validate.py",
+        "self.units is None or self.units[0] >= self.declared:",
+        "True:",
+        ("tests/commands/test_validated.py", "-k", "charged_run_fail"),
+    ),
+    Mutant(
         "a draft seeks the bounds of dates as far out as those of numbers of many sizes",
         "noise put them anywhere from 1900 to 2100, and no line said so",
         "description/draft_bounds.py",

@@ -1101,7 +1101,7 @@ ABOUT_NO_ROW = (
     "Columns[[any]]bounds[[any]] were declared by whoever ran it. This run did not read them off the data. Only they can say whether someone did before.",
     "The number of records is public under this adjacency, declared or counted off the table.",
     "AUC is that of scores in [[number]] bins: [[any]]",  # tests/evaluation/test_evaluation.py
-    "[[number]] labels lie outside the declared bounds [[any]]",  # tests/commands/test_validated.py
+    "WARNING: [[number]] labels lie outside the declared bounds [[any]]",  # tests/commands/test_validated.py
     "NOT ONE cell of 'x' lies within its declared bounds (0 to 1): [[any]]",  # tests/commands/test_validated.py
     "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`.",
     "How good it is",

@@ -106,6 +106,11 @@ def test_equal_rows_of_a_unit_are_a_tie_that_nobody_decides():
     assert content(found, targets) == content(again, same)
 
 
+def test_another_number_of_units_is_refused_as_one_of_units():
+    with pytest.raises(ValueError, match=r"n=906 units, not 302"):
+        prepriv.PrivateClassifier(domain(906), epsilon=1.0, delta=1e-5).plan(302)
+
+
 def test_rows_of_nobody_are_left_out_and_a_unit_may_be_without_rows():
     rows, labels = table(["a", None, "b", "n/a", " "])
     found, targets = by_unit(rows, labels, domain(), 4)

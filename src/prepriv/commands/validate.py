@@ -119,7 +119,8 @@ def validate(
         print_json(told | {"conditions": None if found.conditions is None else said})
     console.print(NOT_PRIVATE, style="bold red")
     other_number = () if no_labels else found.other_number  # rows to predict may be any number
-    for line in (found.counted, *other_number):
+    fewer_units = () if no_labels else found.fewer_units
+    for line in (found.counted, *other_number, *fewer_units):
         console.print(line, soft_wrap=True)
     print_table(
         "Cells the declared rules will change",

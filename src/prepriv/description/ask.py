@@ -89,7 +89,9 @@ class Answers(Mapping[str, Answer]):
         """The same as texts, for people: cells about which nothing can be said, and cells of "other" or "missing" that may well be empty,
         share a line of their question."""
         return [
-            (q, what, told) for q, found in self.found.items() for what, told in _in_short(q, found, self.plan)
+            (q, what, told)
+            for q, found in self.found.items()
+            for what, told in _in_short(q, found, self.plan)
         ]
 
     def __str__(self) -> str:

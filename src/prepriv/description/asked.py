@@ -427,7 +427,9 @@ def _of_numbers(q: Asked, wrong: str, known: Mapping[str, Column]) -> str:
         return ""
     by = [name for name in (*q.columns, q.by) if isinstance(known.get(name or ""), Categorical)]
     of = f"histogram({wrong})" + (f" by {by[0]}" if len(by) == 1 else "")
-    return f': of a numeric column ask "{of}", how many records lie in each of {BINS} ranges. {AS_CATEGORICAL}'
+    return (
+        f': of a numeric column ask "{of}", how many records lie in each of {BINS} ranges. {AS_CATEGORICAL}'
+    )
 
 
 def asked_names(column: Column) -> tuple[str, ...]:

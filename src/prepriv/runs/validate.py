@@ -104,6 +104,16 @@ class Validation:
         )
 
     @property
+    def fewer_units(self) -> tuple[str, ...]:
+        """What follows where fewer units are there than are declared, which no run finds: a sentence."""
+        if not self.checked or self.declared is None or self.units is None or self.units[0] >= self.declared:
+            return ()
+        return (
+            f"WARNING: the table has {self.units[0]:,} units, and {self.declared:,} are declared. No run finds that. The guarantee holds, but what is learned and measured is scaled as of "
+            f"{self.declared:,} units, so model and score are wrong. Declare the number of units that is public",
+        )
+
+    @property
     def all(self) -> tuple[Counted, ...]:
         """The columns, and the labels if there are any."""
         return (*self.columns, *([self.labels] if self.labels else []))
@@ -212,11 +222,12 @@ class Validation:
         """That many numeric labels lie outside the declared bounds: a sentence."""
         assert self.labels is not None
         outside = self.labels.faults[FAULTS.index("out of bounds")]
-        if not outside or outside < _MANY * (self.rows - sum(self.labels.faults[:2])):
+        numbers = self.rows - sum(self.labels.faults[:2])
+        if not outside or outside < _MANY * numbers:
             return ()
         return (
-            f"{outside:,} labels lie outside the declared bounds ({self.labels.declared}), and each counts as the nearer bound. Are the labels in the unit of "
-            "the bounds?",
+            f"WARNING: {outside:,} labels lie outside the declared bounds ({self.labels.declared}), of {numbers:,} that are numbers. Each counts as the nearer "
+            "bound. So a model learns the cut labels, and predictions and scores are about those. Are the labels in the unit of the bounds?",
         )
 
     @staticmethod
@@ -272,7 +283,7 @@ class Validation:
             if c.faults[FAULTS.index("unknown")]
         ]
         said += self.label_words
-        return "\n".join([NOT_PRIVATE, self.counted, *self.other_number, *said])
+        return "\n".join([NOT_PRIVATE, self.counted, *self.other_number, *self.fewer_units, *said])
 
     __repr__ = __str__
 
