@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import warnings
 from pathlib import Path
@@ -371,5 +372,28 @@ def test_heads_of_several_ledgers_are_each_looked_for_in_their_own(tmp_path, cap
     assert code == 0 and f"{places[1]}: none of the receipts given is of this ledger" in said
     without_last(Path(places[1]))
     code, said = verified(capsys, *places, *both)
-    assert code == 5 and f"{places[1]}: WRONG: receipt or head {heads[1][:14]} is not in this ledger" in said
-    assert f"{heads[0][:14]} is not in" not in said
+    lost = rf"^WRONG: .* {heads[1][:14]} is in none of these ledgers.* Nothing here shows to which .*"
+    assert code == 5 and re.search(lost, said, re.M)
+    assert re.search(rf"Another head .* is in {places[0]}\. No head .* is in {places[1]}\.", said)
+    assert ".db: WRONG" not in said and f"{heads[0][:14]} is in none" not in said
+
+
+def test_a_head_that_no_ledger_holds_accuses_none_and_files_are_judged_all_the_same(runs, tmp_path, capsys):
+    """A genuine ledger whose own head was given, too, was said to be rolled back, and no file was judged."""
+    own, other = str(runs / "L.db"), str(tmp_path / "B.db")
+    Ledger.create(other, "voters", epsilon=2, delta=1e-4)
+    charge(other, "uid-voters")
+    kept, late = (
+        f"{one.sequence}:{one.head}"
+        for one in (Ledger.open(own).entries()[-1], Ledger.open(other).entries()[-1])
+    )
+    Path(other).unlink()
+    Ledger.create(other, "voters", epsilon=2, delta=1e-4)
+    charge(other, "uid-made-again")
+    given = [own, other, str(runs / "a"), str(runs / "b"), "--receipt", kept, "--receipt", late]
+    code, said = verified(capsys, *given)
+    assert code == 5 and f"{own}: ok, rows" in said and f"{own}: the head given, {kept[:14]}" in said
+    assert re.search(rf"^WRONG: .*{late[:14]} is in none of these ledgers", said, re.M)
+    assert "no file was judged" not in said and "the ledgers as they are" in said
+    code, said = verified(capsys, *given, "--json")
+    assert code == 5 and json.loads(said)["heads_not_found"] == [late]

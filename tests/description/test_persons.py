@@ -153,6 +153,8 @@ def test_the_job_of_a_person(tmp_path, monkeypatch, capsys):
     schema = load_schema("S.yaml")
     assert schema.unit == "patient_id" and schema.rows_per_unit == 5 and "patient_id" not in schema.columns
     assert "patient_id" in (tmp_path / "run" / "report.html").read_text()
+    run(["ledger", "verify", "L.db", "S.yaml", "run"])
+    assert "S.yaml: ok, charge 1" in capsys.readouterr().out
     entries = Ledger.open("L.db").entries()
     assert sum(entry.kind == "charged" for entry in entries) == 4
     scored = json.loads(capsys.readouterr().out or "null")

@@ -30,6 +30,7 @@ from prepriv.commands.receipts import (
     asked_of_rows,
     charges_in_words,
     data_in,
+    is_released_schema,
     missing_receipts,
     not_compared_in,
     odd_data,
@@ -38,6 +39,7 @@ from prepriv.commands.receipts import (
     unanswered,
 )
 from prepriv.commands.saved_answers import states_otherwise
+from prepriv.commands.saved_schemas import not_as_drafted, of_the_same_draft, stated_otherwise
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import DIGITS, ScoresAtHand, model_of, not_covered, paid_together, whose_score
 from prepriv.commands.verify import PASS_ON, differences, digits_in_words, of_another_version
@@ -64,6 +66,7 @@ _NOT_GIVEN = (
 _MOST_NAMED = 3  # columns, or categories of one
 _UNNAMED = "its claim includes a private draft that it does not name, as an earlier version wrote it, so the charge of the draft was not looked for"
 _WHICH_DRAFT = "which private draft its claim includes, and to which ledger the draft was charged. Ask for its schema and for that ledger, and give both"
+_NOBODY = "it names nobody who answers for it (`declared_by:`)"
 _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
 
 
@@ -136,18 +139,27 @@ def judge(
         if one.domain is not None:
             _draft_booked(judged[name], one.domain, ledgers)
             near = _models_near(Path(name), models, at_hand)
-            if judged[name].asked:  # a schema that is as it was drafted needs no model
-                _of_models(judged[name], one.domain, models, near)
+            _swapped(judged[name], one.domain, models, near)
+            if is_released_schema(one, rows):
+                schemas = [*by_hand.values(), *(it.domain for it in given.values() if it is not one)]
+                _released(judged[name], Path(name), one, rows, models, schemas)
             else:
-                _swapped(judged[name], one.domain, models, near)
+                _of_models(judged[name], one.domain, models, near)
+            for other, model in models.items():
+                judged[name].wrong += stated_otherwise(one.domain, other, model.domain)
     for name, domain in by_hand.items():
         place, *others = ledgers
         wrong, questions = drafts_beside(place, domain, others)
         judged[name] = Judged("", wrong, asked=questions)
-        _of_models(judged[name], domain, models, _models_near(Path(name), models, at_hand))
+        near = _models_near(Path(name), models, at_hand)
+        _swapped(judged[name], domain, models, near)
+        _of_models(judged[name], domain, models, near)
         if not models:
             judged[name].undecided.append(_NO_MODEL)
         judged[name].undecided += not_compared_in(Path(name))
+    schemas = {name: one.domain for name, one in sound.items() if one.domain is not None} | dict(by_hand)
+    for name, domain in schemas.items():
+        judged[name].remarks += [_NOBODY] if domain.declared_by is None else []
     return judged
 
 
@@ -249,11 +261,43 @@ def _swapped(found: Judged, domain: Domain, models: Mapping[str, _Declared], nea
     )
 
 
-def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], near: Sequence[str]) -> None:
-    """Whether a schema is that of a model that was given out with it: what it declares of columns, label, neighbours and persons. near: the models that lie beside it."""
+def _released(
+    found: Judged,
+    file: Path,
+    one: Given,
+    ledgers: Sequence[Sequence[Entry]],
+    models: Mapping[str, _Declared],
+    others: Sequence[Domain | None],
+) -> None:
+    """What contradicts a schema whose bytes are those of its release: its own draft, and each model that claims that draft, but for those that another
+    schema given was edited for. others: what the other schemas declare."""
+    assert one.domain is not None
+    known = [other for other in others if other is not None]
+    own = {
+        name: model
+        for name, model in models.items()
+        if of_the_same_draft(one.domain, model.domain)
+        and (not _apart(one.domain, model.domain) or all(_apart(other, model.domain) for other in known))
+    }
+    before = len(found.undecided)
+    _of_models(found, one.domain, own, [], as_drafted=True)
+    if wrong := not_as_drafted(file, one.domain, ledgers, one.file):
+        found.wrong += [*wrong, *found.undecided[before:]]
+
+
+def _of_models(
+    found: Judged,
+    domain: Domain,
+    models: Mapping[str, _Declared],
+    near: Sequence[str],
+    as_drafted: bool = False,
+) -> None:
+    """Whether a schema is that of a model that was given out with it: what it declares of columns, label, neighbours and persons. near: the models that lie beside it.
+
+    as_drafted: whether its bytes are those of its release, and its models those of its draft. Then its rows are those that the draft states, and a run can declare others.
+    """
     if not models:
         return
-    _swapped(found, domain, models, near)
     apart = {name: _apart(domain, other.domain) for name, other in models.items()}
     alike = [name for name in near if not apart[name]] or [name for name in models if not apart[name]]
     name = next(
@@ -266,7 +310,7 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
         )
         return
     model = models[name]
-    if len(model.domain.drafts) > len(domain.drafts):
+    if len(model.domain.drafts) > len(domain.drafts) and not as_drafted:
         found.wrong.append(
             f"it declares what {name} declares, and does not name the private draft that the model claims: its lines under `drafted:` were taken out"
         )
@@ -275,6 +319,8 @@ def _of_models(found: Judged, domain: Domain, models: Mapping[str, _Declared], n
     parts = f"columns, {'rows, ' if same else ''}label, neighbours, units and `declared_by:`"
     found.remarks.append(f"it declares what {name} declares: {parts}")
     found.model = name
+    if as_drafted:
+        return
     if model.domain.label is None:
         found.undecided.append("its name of the label was not compared: the model names none")
     if domain.n is not None and not same:

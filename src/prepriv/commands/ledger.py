@@ -313,13 +313,17 @@ def verify(
             if not is_url(path) and not os.path.lexists(path) and not path.lower().endswith(LEDGERS):
                 raise ValueError(f"{path} does not exist, as a ledger, a file or a folder: check its path")
         places = {path if is_url(path) else os.path.realpath(path): path for path in reversed(ledgers)}
-        kept = _receipts_of([*reversed(places.values())], receipt or [])
-        found = {path: verify_file(path, receipts) for path, receipts in kept.items()}
+        found = {path: verify_file(path) for path in reversed(places.values())}
         sound = {path: Ledger.open(path) for path in found if not found[path]}
+        kept, lost = _heads_of([*found], [*sound], receipt or [])
         all_rows = {name: ledger.entries() for name, ledger in sound.items()}
         books = {name: (ledger.header, all_rows[name]) for name, ledger in sound.items()}
         copied = _copies(books)
         rows = {name: one for name, one in all_rows.items() if name not in copied}
+        if lost and len(found) == 1:  # of several nothing says which one it is
+            (alone,) = found
+            found[alone] += verify_file(alone, lost)[len(found[alone]) :]
+        rolled_back = [name for name in sound if found[name]]
         for name in rows:
             if caps := _of_the_same(books, [one for one in rows if one != name], name):
                 found[name].append(caps)
@@ -335,7 +339,7 @@ def verify(
             files |= tables
         heads = [_is_here(name, one) for name in sound for one in kept[name]]
         beyond = [line for name in sound for one in kept[name] for line in _not_covered(one, *books[name])]
-        bare = [name for name in rows if not kept[name]]
+        bare = [name for name in rows if not kept[name] and name not in rolled_back]
         if receipt:
             beyond += [f"{name}: none of the receipts given is of this ledger" for name in bare]
         if files:
@@ -356,6 +360,7 @@ def verify(
                 "together": together,
                 "not_given": others,
                 "heads_found": heads,
+                "heads_not_found": [f"{one.sequence}:{one.head}" for one in lost],
                 "not_covered": beyond,
             }
             print_json(told | {key: part for key, part in more.items() if part})
@@ -364,8 +369,16 @@ def verify(
                 say(
                     f"{name}: WRONG: {problem}", err=as_json
                 )  # a finding is evidence: it goes where "ok" goes
+        if lost and len(found) > 1:
+            for head in lost:
+                say(f"WRONG: {_in_none(head, kept)}", err=as_json)
         if len(files) < len(given) + len(by_hand):
             say("no file was judged: a ledger that is not sound may hold any charge", err=as_json)
+        elif lost and files:
+            say(
+                "the files were judged by the ledgers as they are: `ok` of a file does not say that its ledger is the one of which someone kept the head",
+                err=as_json,
+            )
         if not as_json:
             for name in (name for name in found if not found[name]):
                 said = f"{_copy(books, name, copied[name])}, " if name in copied else ""
@@ -386,7 +399,7 @@ def verify(
         for asked, names in _questions(files).items():
             say(f"ASK BEFORE YOU SIGN: {', '.join(names)}: {asked}", err=as_json)
         open_ = perhaps or left or any(one.asked or one.undecided for one in files.values())
-        wrong = any(found.values()) or any(one.wrong for one in files.values())
+        wrong = lost or any(found.values()) or any(one.wrong for one in files.values())
         code = LedgerCorrupt.exit_code if wrong else NOT_DECIDED if open_ else 0
         if given or by_hand or left or code:
             say(f"exit code {code}: {_ENDS[code]}", err=as_json)
@@ -615,16 +628,26 @@ def _head(header: Header, entries: Sequence[Entry]) -> str:
     return f"{entries[-1].sequence}:{entries[-1].head}" if entries else f"0:{header.genesis}"
 
 
-def _receipts_of(ledgers: Sequence[str], receipts: Sequence[Charge]) -> dict[str, list[Charge]]:
-    """Which receipts each ledger has to hold: of several ledgers those that it holds. One that no sound ledger holds is looked for in each."""
-    kept = {path: [*receipts] if len(ledgers) == 1 else [] for path in ledgers}
-    if len(ledgers) == 1 or not receipts:
-        return kept
-    sound = [path for path in ledgers if not verify_file(path)]
-    for one in receipts:
-        for path in [path for path in sound if not verify_file(path, [one])] or ledgers:
-            kept[path].append(one)
-    return kept
+def _heads_of(
+    ledgers: Sequence[str], sound: Sequence[str], heads: Sequence[Charge]
+) -> tuple[dict[str, list[Charge]], list[Charge]]:
+    """(Which of the heads and receipts given each ledger holds, those that no sound ledger holds)."""
+    kept = {
+        path: [one for one in heads if path in sound and not verify_file(path, [one])] for path in ledgers
+    }
+    return kept, [one for one in heads if not any(one in found for found in kept.values())]
+
+
+def _in_none(lost: Charge, kept: Mapping[str, Sequence[Charge]]) -> str:
+    """That none of several ledgers holds a head, and which of them hold another one that was given."""
+    holding = [path for path, found in kept.items() if found]
+    others = [path for path in kept if path not in holding]
+    said = f". Another head that was given is in {' and in '.join(holding)}" if holding else ""
+    said += f". No head that was given is in {' or in '.join(others)}" if others else ""
+    return (
+        f"receipt or head {lost.sequence}:{lost.head[:12]} is in none of these ledgers. Nothing here shows to which of them it belongs: one of them was rolled back or made again "
+        f"since it was kept, or its ledger was not given{said}. Ask who kept it of which ledger it is, and verify that ledger with it"
+    )
 
 
 def _is_here(name: str, kept: Charge) -> str:

@@ -771,7 +771,7 @@ def _unanswered_of_schema(
     given: Given, ledgers: Sequence[Sequence[Entry]], recorded: set[str]
 ) -> tuple[str, str]:
     """The same of a drafted schema: its bytes are those of its release, or what it declares is compared and the rest is left to people."""
-    files = {one for rows in ledgers for receipt in given.receipts for one in schema_files(rows, receipt[2])}
+    files = _schema_files(given, ledgers)
     if given.file in files:
         return "", ""
     here, *held = given.artifacts
@@ -782,6 +782,15 @@ def _unanswered_of_schema(
     if files:
         return "", _EDITED_FILE
     return booked or _NO_FILE, ""
+
+
+def is_released_schema(given: Given, ledgers: Sequence[Sequence[Entry]]) -> bool:
+    """Whether the bytes of a drafted schema are those of its release, by the hash that a ledger holds of the file."""
+    return given.file in _schema_files(given, ledgers)
+
+
+def _schema_files(given: Given, ledgers: Sequence[Sequence[Entry]]) -> set[str]:
+    return {one for rows in ledgers for receipt in given.receipts for one in schema_files(rows, receipt[2])}
 
 
 def _all_is_booked(given: Given, ledgers: Sequence[Sequence[Entry]]) -> bool:

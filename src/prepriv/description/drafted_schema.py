@@ -25,6 +25,8 @@ from prepriv.schemas.declared_file import written_yaml
 from prepriv.schemas.first_schema import MOST_CLASSES
 from prepriv.tables.written import DATES, spelled
 
+WRITTEN = frozenset(("draft", "label", "adjacency", "rows", "unit", "rows_per_unit", "columns", "drafted"))
+"""The keys that a draft writes into its schema file (`PrivateDraft.text`), and no others."""
 _FILLED = 10  # columns without gaps that are named
 _HOW_COMPLETED = (
     "Write down what you know yourself, such as all classes:, which is free. Then delete the line draft: true"

@@ -31,6 +31,11 @@ def schema_files(entries: Sequence[Entry], plan_uid: str) -> set[str]:
     return {digest for one in _released(entries, plan_uid) for digest in _FILE.findall(one.note)}
 
 
+def releases_of_file(entries: Sequence[Entry], digest: str) -> list[Entry]:
+    """The rows that name this hash as that of the schema file of a draft."""
+    return [one for one in entries if one.kind == "released" and digest in _FILE.findall(one.note)]
+
+
 def in_words_of(drafted: Drafted) -> str:
     """A draft as findings name it."""
     return f"the private draft ({epsilon_at(_claim(drafted).epsilon(drafted.delta), drafted.delta)})"
