@@ -141,8 +141,8 @@ def judge(
             near = _models_near(Path(name), models, at_hand)
             _swapped(judged[name], one.domain, models, near)
             if is_released_schema(one, rows):
-                schemas = [*by_hand.values(), *(it.domain for it in given.values() if it is not one)]
-                _released(judged[name], Path(name), one, rows, models, schemas)
+                others_given = [*by_hand.values(), *(it.domain for it in given.values() if it is not one)]
+                _released(judged[name], Path(name), one, rows, models, others_given)
             else:
                 _of_models(judged[name], one.domain, models, near)
             for other, model in models.items():
@@ -340,7 +340,10 @@ def _apart(a: Domain, b: Domain) -> list[str]:
         f"columns, bounds or categories{_columns_apart(a, b)}": (a.columns, b.columns),
         "classes": (sorted(map(str, a.classes)), sorted(map(str, b.classes))),
         f"bounds of the target{_target_apart(a.target, b.target)}": (a.target, b.target),
-        "label": (a.label, a.label if b.label is None else b.label),  # a model of Python need not name it
+        f"label ({_both('', a.label, b.label)})": (
+            a.label,
+            a.label if b.label is None else b.label,
+        ),  # a model of Python need not name it
         "neighbours": (a.adjacency, b.adjacency),
         f"units ({_both('', _units(a), _units(b))})": ((a.unit, a.rows_per_unit), (b.unit, b.rows_per_unit)),
         f"`declared_by:`{_names_apart(a, b)}": (a.declared_by, b.declared_by),

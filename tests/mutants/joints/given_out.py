@@ -13,6 +13,8 @@ OTHER_LEDGER = "an officer's: answers whose draft was charged to a ledger that w
 WORDS = "the words of an edited score were printed as a finding, with exit code 0"
 SKETCHES = "tests/commands/test_saved_sketches.py"
 SKETCHED = "an officer's: an edited count beside a sketch, and an appended row, were not found"
+RELEASED = "tests/commands/test_released_schemas.py"
+RESIGNED = "an officer's: an edited schema was ok, once its new hash stood in the row of its release"
 CLASS = "a check of a part that is reported as a check of the whole"
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -644,7 +646,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a schema need not name the draft of its model",
         BELIEVED,
         "commands/judged.py",
-        "    if len(model.domain.drafts) > len(domain.drafts):\n",
+        "    if len(model.domain.drafts) > len(domain.drafts) and not as_drafted:\n",
         "    if False:\n",
         (EDITED, "-k", "does_not_name"),
     ),
@@ -671,6 +673,38 @@ MUTANTS: tuple[Mutant, ...] = (
         "    for one in failed if not as_json else ():\n",
         "    for one in failed if as_json else ():\n",
         ("tests/commands/test_kept_heads.py", "-k", "an_officer_keeps"),
+    ),
+    Mutant(
+        "a schema whose hash was written into the ledger again is not compared with its draft",
+        RESIGNED,
+        "commands/saved_schemas.py",
+        "    if domain.as_drafted is False:\n",
+        "    if False:\n",
+        (RELEASED, "-k", "draft_contradicts"),
+    ),
+    Mutant(
+        "a schema whose hash was written into the ledger again is compared with no model",
+        RESIGNED,
+        "commands/judged.py",
+        "    _of_models(found, one.domain, own, [], as_drafted=True)\n",
+        "",
+        (RELEASED, "-k", "with_the_model"),
+    ),
+    Mutant(
+        "a schema may state another draft than the model that claims it",
+        RESIGNED,
+        "commands/saved_schemas.py",
+        "(apart := _apart(one, theirs.get(_charge(one), one)))",
+        "(apart := _apart(one, one))",
+        (RELEASED, "-k", "claims_it_states"),
+    ),
+    Mutant(
+        "a head that no ledger holds is passed over",
+        "an officer's: two ledgers in one command, and a head that is in neither",
+        "commands/ledger.py",
+        "        wrong = lost or any(",
+        "        wrong = any(",
+        ("tests/commands/test_several_ledgers.py", "-k", "accuses_none"),
     ),
     Mutant(
         "a receipt is said to cover the release after it",
