@@ -404,7 +404,7 @@ _NO_EFFECT = (
     "A score is not linear in the columns: {} divides a row by a length that grows with its cells. So a weight is not the effect of one unit, "
     "and for some rows one more unit moves the score the other way. sklearn.inspection.partial_dependence shows effects, on rows that you make up: "
     "docs/scikit-learn.md, Which column matters? Scores are not log odds, so weights can be several times those of a plain logistic regression. "
-    "Steps without Homogenize, as that page has them, have such weights."
+    "Steps without Homogenize, as docs/weights.md has them, have such weights."
 )
 
 
