@@ -893,7 +893,7 @@ def test_what_a_row_is_scaled_by_is_said_and_without_noise_nothing_may_be_noise(
 
 
 def test_steps_without_a_scaled_row_have_the_weights_of_a_plain_logistic_regression():
-    """A finding: printed as of raw rows, weights of the default were 2 to 4 times the exact ones (docs/scikit-learn.md)."""
+    """A finding: printed as of raw rows, weights of the default were 2 to 4 times the exact ones (docs/weights.md)."""
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(0)
