@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from prepriv import Domain, Numeric, PrivateRegressor
-from prepriv.evaluation.error_band import _excluded, band_of, error_band
+from prepriv.evaluation.error_band import _excluded, _open, band_of, error_band
 from prepriv.evaluation.evaluation_plan import MEAN_RESIDUAL, plan_evaluation
 from prepriv.evaluation.expected import hardly_measured
 from prepriv.evaluation.result import PrivateEvaluation
@@ -139,6 +139,22 @@ def test_an_interval_that_reaches_the_bounds_from_either_of_them_is_refused():
         reg.predict_interval(x, 0.97, evaluation=of)
 
 
+def test_an_interval_that_is_the_range_for_most_predictions_is_refused():
+    """One side was the whole range and the other three quarters of it: in 3 of 15 runs that was the range for every row."""
+    plan = plan_evaluation(DOMAIN, n=500, epsilon=1.0, measures="residuals")
+    for low, high, refused in (
+        (-8, 6, 1),
+        (-6, 9, 1),
+        (-7, 7, 1),
+        (-8, 5, 0),
+        (-6.5, 6.5, 0),
+        (-1, math.inf, 1),
+    ):
+        spread = np.linspace(-4, 4, 1001)
+        share = ((spread + low <= -4) & (spread + high >= 4)).mean()
+        assert _open(plan, low, high) == bool(refused) == (share >= 0.7 or math.isinf(high))
+
+
 def test_the_holdout_of_another_fit_is_another_model():
     """It names no model, because it was planned before the fit."""
     x, y = rows(2000, 4)
@@ -240,7 +256,7 @@ def test_what_is_named_for_a_refused_interval_gives_it():
     rng, tried, refused, told_none = np.random.default_rng(0), {}, 0, 0
     for kind in ERRORS:
         for n, epsilon, level, measures, missing in PLANS:
-            for _ in range(3):
+            for _ in range(5):
                 first = measured(rng, kind, n, epsilon, measures, missing)
                 if not (told := why_not(first, level)):
                     continue
