@@ -571,6 +571,8 @@ class Domain:
 
     def __repr__(self) -> str:
         rows = f"n = {self.n:,}" if self.n is not None else "n not declared"
+        if self.n is not None and self.unit is not None:
+            rows += f" different {self.unit!r}"
         where = f"a ball of radius {self.ball_radius:g}, " if self.ball_radius is not None else ""
         paid = "".join(
             f"; drafted privately for ε = {d.epsilon:g}, which every claim includes" for d in self.drafts

@@ -126,11 +126,20 @@ class Plan(Priced):
             )
 
     def __repr__(self) -> str:
-        return f"Plan({short(self.guarantee, self.delta)}; n = {self.n:,}; {self.what})"
+        return f"Plan({short(self.guarantee, self.delta)}; {self._counted}; {self.what})"
+
+    @property
+    def _counted(self) -> str:
+        """n, and what it counts where that is no rows."""
+        return (
+            f"n = {self.n:,}"
+            if self.domain.unit is None
+            else f"n = {self.n:,} different {self.domain.unit!r}"
+        )
 
     def _repr_html_(self) -> str:
         steps = escape(" → ".join([*self.chain.said, self.learner.name]))
-        return claim_in_html(self.guarantee, self.delta, "Plan") + f"<p>n = {self.n:,}: {steps}</p>"
+        return claim_in_html(self.guarantee, self.delta, "Plan") + f"<p>{escape(self._counted)}: {steps}</p>"
 
     @property
     def n(self) -> int:

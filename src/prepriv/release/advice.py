@@ -179,13 +179,13 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
     for wide in filter(None, (wide_bounds_in_words(model), hardly_reached_in_words(model.declared))):
         with contextlib.suppress(UserWarning):
             warnings.warn(wide, UserWarning, stacklevel=callers_level())
-    below = "" if one or (found is not None and found.known) else below_the_mean_in_words(model.declared)
+    below = "" if one or (found is not None and found.beats_mean) else below_the_mean_in_words(model.declared)
     if below:
         with contextlib.suppress(UserWarning):
-            measure = (
-                "Measure it before it is used: `holdout=0.2`, or `evaluate` on rows that were not trained on."
+            measure = " Measure it before it is used: `holdout=0.2`, or `evaluate` on rows that were not trained on."
+            warnings.warn(
+                f"{below}{measure if found is None else ''}", WeakSignal, stacklevel=callers_level()
             )
-            warnings.warn(f"{below} {measure}", WeakSignal, stacklevel=callers_level())
     if model.noise_alone and (said := noise_in_words(model.domain.classes, found, in_python=True)):
         with contextlib.suppress(NoiseAlone):
             warnings.warn(said, NoiseAlone, stacklevel=callers_level())
@@ -234,7 +234,7 @@ def to_do(
                 else "The model was measured, and the noise hides how good it is. Before anyone relies on it, measure it with a larger ε or more records, "
                 f"{_again(found)}."
             )
-    if below and (found is None or not found.known):
+    if below and not (found is not None and found.beats_mean):
         yield below
     elif weak:
         yield (

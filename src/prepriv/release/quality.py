@@ -622,7 +622,7 @@ class Quality:
                 )
         for share in lowest(self.alarms):
             yield f"Of 100 alarms (predictions of {in_quotes(share)}), {share} are right."
-        yield from _beside(self.alarms, "classes")
+        yield from _beside(self.alarms, "class", "classes")
         if few := tuple(s.name for s in self.alarms if s.value is None):
             yield f"Too few alarms (predictions of {first_of(few)}) beside the noise to say how many are right."
 
@@ -714,7 +714,7 @@ class Quality:
         """For whom it fails: sentences, the worst first."""
         for share in lowest(self.recalls):
             yield f"Of 100 records that are truly {in_quotes(share)}, it recognises {share}."
-        yield from _beside(self.recalls, "classes")
+        yield from _beside(self.recalls, "class", "classes")
         if self.unknown:
             yield f"Too few records beside the noise to say how often it recognises {first_of(self.unknown)}: {self._for_recall}."
         if not self.of_number and not self.recalls:
@@ -729,7 +729,7 @@ class Quality:
             truly = in_quotes(Share(name))
             for share in lowest(shares):
                 yield f"Of 100 records of {in_quotes(share)} (`{self.by}`) that are truly {truly}, it recognises {share}."
-            yield from _beside(shares, f"groups of `{self.by}`")
+            yield from _beside(shares, f"group of `{self.by}`", f"groups of `{self.by}`")
             if few := tuple(s.name for s in shares if s.value is None):
                 told |= {*few}
                 yield f"Too few records of {first_of(few)} (`{self.by}`) beside the noise to say how often it recognises {truly} there."
@@ -743,7 +743,7 @@ class Quality:
                 else f" Always answering {in_quotes(most)} would be right {most} times in 100 there."
             )
             yield f"Of 100 predictions for records of {in_quotes(share)} (`{self.by}`), {share} are right.{beside}"
-        yield from _beside(self.groups, f"groups of `{self.by}`")
+        yield from _beside(self.groups, f"group of `{self.by}`", f"groups of `{self.by}`")
         yield from self._guessed()
         recalls = {share.name: share for share in self.recalls}
         pairs = [(recalls[name], shares) for name, shares in self.group_recalls if name in recalls]
@@ -903,10 +903,10 @@ def _either(ways: Sequence[str]) -> str:
     return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
 
 
-def _beside(shares: tuple[Share, ...], what: str) -> Iterator[str]:
+def _beside(shares: tuple[Share, ...], one: str, several: str) -> Iterator[str]:
     """That more are known than `lowest` names, if so."""
     if (more := sum(s.value is not None for s in shares) - MOST) > 0:
-        yield f"Of {more} more {what} it is more: all are in the measurement."
+        yield f"In {more} more {one if more == 1 else several} it is more: all are in the measurement."
 
 
 def _plain(share: Share | None) -> dict[str, Any] | None:

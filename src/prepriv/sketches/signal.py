@@ -139,7 +139,7 @@ class Signal:
         ways = self.ways_enough
         if not ways:
             return f" {LEAVES_MORE}." if divided() else ""
-        return f" Any one of these would be enough for this warning to go: {'; '.join(ways)}."
+        return f" Any one of these would make the sketch fine enough: {'; '.join(ways)}."
 
     def _would(self, **changed: Any) -> bool:
         """Whether a sketch with another domain or price would be enough; one that is refused is not."""
