@@ -130,7 +130,7 @@ class Plan(Priced):
 
     @property
     def _counted(self) -> str:
-        """n, and what it counts where that is no rows."""
+        """n, and whose it is where units are counted."""
         return (
             f"n = {self.n:,}"
             if self.domain.unit is None
