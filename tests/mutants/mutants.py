@@ -458,9 +458,9 @@ _OLDER = (
         "the coarse range is that of the data",
         "bounds read off the data, noise or not (diffprivlib, with a warning)",
         "description/draft.py",
-        "        low, high, narrow = bounds_between(\n",
+        "        low, high, narrow = bounds_between(",
         "        coarse = float(np.nanmin(values)), float(np.nanmax(values))\n"
-        "        low, high, narrow = bounds_between(\n",
+        "        low, high, narrow = bounds_between(",
         ("tests/description/test_private_schema.py", "-k", "replay"),
     ),
     # ------------------------------------------------------------------------------------------- noise

@@ -511,7 +511,7 @@ def test_auto_buys_more_where_there_is_less(usual):
 
 
 def test_too_little_is_refused_when_planned_and_coarse_is_said(usual):
-    with pytest.raises(ValueError, match=r"a sketch of this table .* would be enough"):
+    with pytest.raises(ValueError, match=r"a sketch of this table .* fine enough"):
         plan_of(usual, MIXED.with_n(200), epsilon=0.1)
     with pytest.warns(UserWarning, match=r"1\.5 to 1\.9 points"):
         plan_of(Fitted.of(USUAL, MIXED, Sketch(0.01)), MIXED.with_n(2000))
