@@ -167,8 +167,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         n = domain.n if n is None else n
         if n is None and domain.unit is not None:
             raise ValueError(
-                f"n must be declared in the domain: how many {domain.unit!r} there are, not rows. In a cross-validation that is how "
-                f"many train in each fold: domain.with_n(300) for 400 in GroupKFold(4)"
+                f"n must be declared in the domain: how many {domain.unit!r} there are, not rows. Splitters of scikit-learn cut rows or balance groups "
+                "by their sizes, which are private: holdout= sets units aside, and choose() compares"
             )
         if n is None:
             raise ValueError("n, the number of records, must be declared in the domain or given to plan(n)")
