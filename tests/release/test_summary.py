@@ -35,7 +35,7 @@ from prepriv.guarantees.in_words import delta_in_words, promise, right_guesses
 from prepriv.guarantees.printed import percent, up
 from prepriv.learners import GradientDescent, Logistic, SquaredError, SufficientStatistics
 from prepriv.ledger import Ledger
-from prepriv.release.advice import to_do
+from prepriv.release.advice import bent_in_words, to_do
 from prepriv.release.page import _protected
 from prepriv.release.quality import Quality
 from prepriv.release.report import Errors, Evaluation
@@ -923,3 +923,21 @@ def test_every_class_and_group_of_many_is_named_or_counted():
     ]
     told = [" ".join([*found.fails(), *to_do(found, weighed=False, weak=False)]) for found in each]
     assert all("27 more" in said or "22 more" in said for said in told), told
+
+
+def test_the_page_of_a_model_of_few_columns_says_that_an_effect_can_be_bent():
+    """A reader's: of 537 children a monotone effect had two high ends in every fit, and nothing said so."""
+    for columns, steps, bent in (
+        (1, "linear", True),
+        (3, "auto", True),
+        (4, "linear", False),
+        (1, "additive", False),
+    ):
+        plan = PrivateClassifier(Domain.box(0, 1, columns, ["no", "yes"]), epsilon=1.0, steps=steps).plan(
+            3000
+        )
+        assert bool(re.search(r"few columns and a rare class.* both ends", bent_in_words(plan))) == bent
+    fitted = PrivateClassifier(Domain.box(0, 1, 1, ["no", "yes"]), epsilon=1.0, steps="linear").fit(
+        np.linspace(0, 1, 300)[:, None], ["no", "yes", "no"] * 100
+    )
+    assert "both ends of a column" in " ".join(fitted.report_.summary.to_do)

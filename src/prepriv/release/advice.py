@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._callers import callers_level
-from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, up
+from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.recipes.automatic import WeakSignal
 from prepriv.release.quality import Quality, option_of
 from prepriv.release.shares import MOST, Share, first_of, in_quotes
@@ -100,6 +100,8 @@ def below_the_mean_in_words(plan: Plan) -> str:
     and where it is not so."""
     if plan.domain.target is None or not plan.private or plan.signal >= HELD:
         return ""
+    from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon  # which most models do without
+
     counted = "records" if plan.domain.unit is None else "units"
     below, runs = next((below, runs) for most, below, runs in _BELOW if plan.signal < most)
     enough = larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta)
@@ -112,6 +114,20 @@ def below_the_mean_in_words(plan: Plan) -> str:
         f"At this ε a model of a number can be worse than the mean, answered for every row: on tables we measured it was so in {below} of {runs} runs "
         f"with such an s ({counted} times budget), which is {float(f'{plan.signal:.2g}'):g} here. From s = {HELD} on, which is {named} here, it was so in 2 of 345. "
         "A skewed target, such as a count, and many columns need more."
+    )
+
+
+_FEW_COLUMNS = 3  # up to which one length of all rows bends what a column says
+
+
+def bent_in_words(plan: Plan) -> str:
+    """That rows of few columns which are brought to one length can show an effect that is not there. It follows from the plan alone, and is empty of any other."""
+    few = len(plan.domain.columns) <= _FEW_COLUMNS and not plan.domain.is_ball
+    if not (few and plan.private and any(isinstance(p.step, Homogenize) for p in plan.steps)):
+        return ""
+    return (
+        "With so few columns and a rare class, probabilities can be too high at both ends of a column, in every fit and at any ε, because rows are brought to one length (Homogenize). "
+        'A second fit or partial dependence shows the same. `steps="additive"` and steps without it (docs/weights.md) hardly ever do.'
     )
 
 

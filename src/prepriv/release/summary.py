@@ -21,6 +21,7 @@ from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses, shar
 from prepriv.recipes.automatic import NOISE_ALONE
 from prepriv.release.advice import (
     below_the_mean_in_words,
+    bent_in_words,
     noise_in_words,
     one_number_in_words,
     sums_in_words,
@@ -134,7 +135,7 @@ class ReportSummary:
                     sums=_of_sums(plan, found),
                     below=below_the_mean_in_words(plan),
                 ),
-                *filter(None, [hardly_reached_in_words(plan)]),
+                *filter(None, [hardly_reached_in_words(plan), bent_in_words(plan)]),
             ),
             _promised(report, several),
             found,
