@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._callers import callers_level
+from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, up
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.recipes.automatic import WeakSignal
@@ -100,8 +101,6 @@ def below_the_mean_in_words(plan: Plan) -> str:
     and where it is not so."""
     if plan.domain.target is None or not plan.private or plan.signal >= HELD:
         return ""
-    from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon  # which most models do without
-
     counted = "records" if plan.domain.unit is None else "units"
     below, runs = next((below, runs) for most, below, runs in _BELOW if plan.signal < most)
     enough = larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta)

@@ -8,7 +8,6 @@ from prepriv.guarantees.loss_distribution import compose
 from prepriv.guarantees.one_run import OneRun, claimed_mu
 from prepriv.guarantees.printed import down, up
 from prepriv.plans.plan import Plan
-from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg
 
 
 def claimed(plan: Plan) -> float:
@@ -53,6 +52,8 @@ def audit_fragment(plan: Plan, found: OneRun) -> str:
 
 def audit_picture(plan: Plan, found: OneRun) -> str:
     """The claim, what canaries can reach, the estimate, and the lower bound, on one line."""
+    from prepriv.release.pictures import BLUE, GREY, dot, label, stroke, svg  # which a page alone draws
+
     most = claimed(plan)
     scale = 480 / (1.15 * max(most, found.estimate, 1e-9))
 
