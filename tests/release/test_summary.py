@@ -941,3 +941,11 @@ def test_the_page_of_a_model_of_few_columns_says_that_an_effect_can_be_bent():
         np.linspace(0, 1, 300)[:, None], ["no", "yes", "no"] * 100
     )
     assert "both ends of a column" in " ".join(fitted.report_.summary.to_do)
+
+
+def test_small_s_is_said_unless_a_number_is_shown_to_beat_its_mean():
+    """A page whose R² was refused said nothing of what the plan said."""
+    unknown = Quality("", of_number=True, absolute=(3.0, 1.0, 9.0), measures=("absolute_error", "r2"))
+    for found, told in ((None, True), (unknown, True), (replace(unknown, beats_mean=True), False)):
+        said = list(to_do(found, weighed=False, weak=True, below="worse than the mean"))
+        assert ("worse than the mean" in said) == told

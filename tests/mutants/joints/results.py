@@ -489,4 +489,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "min(high, -low) >= _ALL * whole",
         ("tests/evaluation/test_error_band.py", "-k", "for_most_predictions"),
     ),
+    Mutant(
+        "a bent effect is said of one column alone",
+        "a scikit-learn user's: two high ends in ten fits of ten, without a word",
+        "release/advice.py",
+        "_FEW_COLUMNS = 3",
+        "_FEW_COLUMNS = 1",
+        ("tests/release/test_summary.py", "-k", "can_be_bent"),
+    ),
+    Mutant(
+        "a number is warned of although it is shown to beat its mean, and not where nothing shows it",
+        "an analyst's: a page whose R² was refused did not say what the plan said",
+        "release/advice.py",
+        "if below and not (found is not None and found.beats_mean):",
+        "if below and found is None:",
+        ("tests/release/test_summary.py", "-k", "small_s_is_said"),
+    ),
 )
