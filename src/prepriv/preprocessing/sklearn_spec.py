@@ -158,10 +158,10 @@ def _plain(value: Any, what: str) -> Any:
     if name in _SCORES and getattr(import_module("sklearn.feature_selection"), name) is value:
         return {"score": name}
     raise ValueError(
-        f"{what} has no form as plain data: numbers, texts, lists, estimators, scores and NumPy functions have. "
+        f"{what} has no form as plain data: numbers, texts, lists, estimators, scores of scikit-learn and some functions of NumPy have. "
         + (
-            "In place of a function of your own take a NumPy function of one number, such as np.log1p, or compute it before the declared "
-            f"domain ({_NOT_TAKEN})"
+            f"Take one of these of NumPy: {', '.join(UFUNCS)}. Or compute the column yourself before its bounds are "
+            f"declared ({_NOT_TAKEN})"
             if callable(value)
             else f"({_NOT_TAKEN})"
         )
