@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
 
 import prepriv
 from prepriv import Domain
@@ -22,6 +23,7 @@ from prepriv.description.draft import (
 )
 from prepriv.description.draft_bounds import _moved_outward, rounded_outward
 from prepriv.description.draft_plan import plan_draft
+from prepriv.description.drafted_schema import WRITTEN
 from prepriv.description.magnitudes import BINS, FORMS, GAP, TEXT, ZERO, bin_of, ends
 from prepriv.guarantees import approximate_dp, gaussian
 from prepriv.ledger import BudgetExceeded, Ledger
@@ -138,6 +140,20 @@ def test_what_an_empty_cell_counts_as_where_no_gaps_were_seen():
         and "missing: impute" in said
     )
     assert said in drafted.text()
+
+
+def test_a_draft_writes_the_keys_that_its_file_is_judged_by():
+    """`ledger verify` calls any other key of such a file an edit."""
+    people = pd.DataFrame(
+        {"who": [f"p{i}" for i in range(N)], "x": np.arange(N) % 50, "y": ["a", "b"] * (N // 2)}
+    )
+    unit = {"unit": "who", "rows_per_unit": 2}
+    made = [
+        plan_draft(["x", "who"], label="who", epsilon=3.0, delta=1e-6, n=N),
+        plan_draft(["who", "x", "y"], label="y", classes=["a", "b"], epsilon=3.0, delta=1e-6, n=N, **unit),
+    ]
+    written = [yaml.safe_load(draft_in_private(plan, people).text()).keys() for plan in made]
+    assert set().union(*written) == WRITTEN
 
 
 def test_what_is_too_rare_is_left_out_and_said(tmp_path):

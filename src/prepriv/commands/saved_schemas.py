@@ -1,4 +1,4 @@
-"""Whether a schema whose file a ledger released is one that its draft can have written: whoever edits the file can write its hash again. docs/learn/auditing.md."""
+"""Whether a draft can have written a schema whose hash a ledger holds. Someone who edits the file can write its hash again. docs/learn/auditing.md."""
 
 from __future__ import annotations
 

@@ -138,17 +138,16 @@ def bounds_between(
     """
     if coarse[1] <= coarse[0]:  # zeros alone
         return 0.0, 1.0, ""
-    one_size = written in DATES or _one_size(coarse)
-    beyond = BEYOND_ONE_SIZE if one_size else BEYOND
+    one_size = _one_size(coarse, written)
     most = round((MOST_OF_ONE_SIZE if one_size else MOST_BEYOND) * read)
     name, mu = f"bound of {what}", part.mu * math.sqrt(1 - AGAIN)
-    low, high, aimed = _narrowed(mu, coarse, values, (beyond, most), name, session)
+    low, high, aimed = _narrowed(mu, coarse, values, most, name, session, written)
     step = (coarse[1] - coarse[0]) / (POINTS - 1)
     if high - low < _FEW * step:
         if high <= low:
             low, high = max(low - step, coarse[0]), min(high + step, coarse[1])
         again, step = part.mu * math.sqrt(AGAIN), (high - low) / (POINTS - 1)
-        low, high, aimed = _narrowed(again, (low, high), values, (beyond, most), f"{name} again", session)
+        low, high, aimed = _narrowed(again, (low, high), values, most, f"{name} again", session, written)
     one_value = high - low <= _ABOUT * step
     said = ""
     if one_size:
@@ -163,10 +162,10 @@ _ABOUT = 4.0  # points of the last grid between two quantiles that fell on about
 _ONE_VALUE = "its bounds are this narrow because most records seem to have about one value, and every number outside will be cut to them"
 
 
-def _one_size(coarse: tuple[float, float]) -> bool:
-    """Whether all numbers lie between neighbouring powers of two, as years do. Their bounds can be far narrower than that range."""
+def _one_size(coarse: tuple[float, float], written: str) -> bool:
+    """Whether all numbers lie between neighbouring powers of two, as years do, or are dates. Their bounds can be far narrower than that range."""
     least, largest = sorted(map(abs, coarse))
-    return coarse[0] * coarse[1] > 0 and largest <= 2 * least
+    return written in DATES or (coarse[0] * coarse[1] > 0 and largest <= 2 * least)
 
 
 def _moved_outward(
@@ -208,17 +207,17 @@ def _narrowed(
     mu: float,
     coarse: tuple[float, float],
     values: NDArray[np.float64],
-    aim: tuple[float, int],
+    most: int,
     name: str,
     session: Session,
+    written: str,
 ) -> tuple[float, float, int]:
-    """A private quantile near each end of the range that is not zero, mu-GDP together, and beyond how many records each is aimed.
-    aim: beyond so many of the mechanism's own errors, and at most so many records."""
+    """A private quantile near each end of the range that is not zero, mu-GDP together, and beyond how many records each is aimed."""
     open_ends = [sign for sign, end in zip((-1, 1), coarse) if end != 0]
-    found, (beyond, most) = dict(zip((-1, 1), coarse)), aim
-    above = most
+    found, above = dict(zip((-1, 1), coarse)), most
     for sign in open_ends:
         release = _end(mu, coarse, sign, len(open_ends))
+        beyond = BEYOND_ONE_SIZE if _one_size(coarse, written) else BEYOND
         above = min(most, round(beyond * 2 / release.mechanism.epsilon))
         chosen = release.release(sign * values, name=name, above=above, session=session)
         found[sign] = sign * min(chosen + release.grid.step, release.grid.upper)

@@ -63,7 +63,9 @@ def share_of_weights(plan: Plan, weights: Floats) -> float | None:
     reach = learner.farthest(plan.space.radius)
     if classes < FEWEST_CLASSES or reach is None:
         return None
-    noise = (learner.weight_noise(plan.learner_noise, plan.n) or 0.0) if plan.private else 0.0
+    noise = learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
+    if noise is None:
+        return None
     length = math.fsum(w * w for w in weights.ravel().tolist()) - weights.size * noise**2
     ratio = math.sqrt(max(length, 0.0) / reach)
     share = min(1.0, max(_LEAST, math.log(max(ratio, CONVERGED) / CONVERGED) / math.log(FAR / CONVERGED)))
