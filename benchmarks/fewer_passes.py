@@ -83,7 +83,7 @@ def cell(dev: Development, epsilon: float, args: argparse.Namespace) -> list[dic
         return learner
 
     def every(self: GradientDescent, rows: Any, setting: Setting, run: Run) -> Any:
-        long = step_length(self, setting.radius)
+        long = step_length(self, self.row_norm(setting.radius))
         if args.long and long <= SHORT[-1][0]:
             raise Short
         for name, learner in candidates(self, setting.radius, rows_are).items():

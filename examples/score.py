@@ -114,7 +114,9 @@ def scale(x, m):
 
 def homogeneous_rows(x, m):
     x = np.hstack([x, np.full((len(x), 1), m["level"])])
-    return x * (m["radius"] / norms(x))
+    x = x * (m["radius"] / norms(x))
+    x[:, -1] -= m.get("center", 0.0)
+    return x
 
 
 def augment(x, m):

@@ -71,6 +71,16 @@ Theorem homogenized_norm (big : R) x : 0 <= big -> 0 < norm x -> norm ((big / no
 Proof. move=> b0 x0; rewrite normZ; last by rewrite divr_ge0 // ltW.
 by rewrite divfK // gt_eqF. Qed.
 
+(** [homogenize.md; preprocessing/homogenize.py Homogenize]
+    For |u| = R and a unit vector e along which u is h >= 0: |u - a e|^2 <= R^2 + a^2. *)
+Theorem homogenized_centred (big a : R) u e : normsq u = big ^+ 2 -> normsq e = 1 -> 0 <= dot u e -> 0 <= a ->
+  normsq (u - a *: e) <= big ^+ 2 + a ^+ 2.
+Proof.
+move=> nu ne h0 a0; rewrite -[u]scale1r normsq_lin nu ne -subr_ge0; set p := dot u e in h0 *.
+have -> : big ^+ 2 + a ^+ 2 - (1 ^+ 2 * big ^+ 2 - 2%:R * 1 * a * p + a ^+ 2 * 1) = 2%:R * (a * p) by ring.
+by rewrite mulr_ge0 ?ler0n // mulr_ge0.
+Qed.
+
 (** [text.md; tables/hashed_text.py]
     Half a text, counts v over sqrt(2 |v|^2), has squared norm 1/2; two halves together have norm 1. *)
 Theorem half_a_text x : 0 < norm x -> normsq ((Num.sqrt (2%:R * normsq x))^-1 *: x) = 2%:R^-1.

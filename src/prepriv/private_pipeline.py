@@ -90,7 +90,7 @@ class PipelineReading:
     def steps(self) -> tuple[Step, ...]:
         """The steps of the chosen way. ValueError if no way is available, or if n decides the way and is not known."""
         sure = self.n is None and self.ways.sure in ("free", "sketch")
-        return self.ways.kept if sure else self.taken.steps
+        return self.ways.kept(self.domain) if sure else self.taken.steps
 
     @property
     def says(self) -> tuple[str, ...]:

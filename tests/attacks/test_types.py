@@ -158,7 +158,10 @@ MAKERS = {
             "centre": (True, {"True", "False", "np.True_"}),
         },
     ),
-    "Homogenize": (pre.Homogenize, {"level": (1.0, NUMBER), "radius": (1.0, NUMBER)}),
+    "Homogenize": (
+        pre.Homogenize,
+        {"level": (1.0, NUMBER), "radius": (1.0, NUMBER), "center": (0.5, {"0", "1e-320"})},
+    ),
     "Encode": (
         pre.Encode,
         {

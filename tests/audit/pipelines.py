@@ -148,6 +148,7 @@ def _fixed():
         "normalize": pre.Normalize(1.0),
         "normalize with floor": pre.Normalize(1.0, 0.3),
         "homogenize": pre.Homogenize(0.7),
+        "homogenize, centred": pre.Homogenize(0.7, center=0.6),
         "rescale": pre.Rescale(4.0),
         "square root": pre.SquareRoot(),
         "roots of columns": pre.RootColumns(),

@@ -1330,6 +1330,14 @@ _OLDER = (
         ("tests/preprocessing/test_normalize.py",),
     ),
     Mutant(
+        "rows whose constant was centred are taken to be as long as before",
+        "a radius that rows do not keep",
+        "preprocessing/homogenize.py",
+        "        longest = math.hypot(self.radius, self.center) * UP if self.center else self.radius\n",
+        "        longest = self.radius\n",
+        ("tests/preprocessing/test_normalize.py",),
+    ),
+    Mutant(
         "products of random features that are rounded",
         "bits of a row that depend on the block it stands in",
         "preprocessing/random_features.py",

@@ -16,6 +16,8 @@ PULLED = [
     Normalize(2.0, floor=4.0),
     Homogenize(0.5),
     Homogenize(2.0, 3.0),
+    Homogenize(0.5, 2.0, center=0.9),
+    Homogenize(3.0, center=1.0),
 ]
 STEPS = [*PULLED, Rescale(7.0)]
 
@@ -37,7 +39,12 @@ def test_output_lies_in_the_declared_space(step, rng):
     x = rng.standard_normal((1000, 4)) * 10.0 ** rng.integers(-200, 200, (1000, 1))
     out = step.free(Space.ball(4, 3.0)).transform(x)
     assert np.isfinite(out).all()
-    assert np.linalg.norm(out, axis=1).max() <= getattr(step, "radius", 1.0) * (1 + 1e-12)
+    longest = np.linalg.norm(out, axis=1).max()
+    declared = getattr(step, "radius", 1.0)
+    if isinstance(step, Homogenize):
+        declared = step.output(Space.ball(4, 3.0)).radius
+        assert longest == pytest.approx(declared, rel=1e-9)  # attained by rows far longer than the constant
+    assert longest <= declared * (1 + 1e-12)
 
 
 def test_plain_normalisation_is_not_lipschitz():
@@ -55,6 +62,16 @@ def test_homogeneous_rows_have_one_norm_and_forget_nothing(rng):
     np.testing.assert_allclose(0.5 * out[:, :3] / out[:, 3:], x)
     w, b = rng.standard_normal(3), 0.3
     assert ((x @ w + b > 0) == (out @ np.append(w, b / 0.5) > 0)).all()
+
+
+def test_a_centre_leaves_what_the_constant_says_of_a_row_and_every_hyperplane(rng):
+    x = rng.standard_normal((500, 3))
+    plain, centred = (
+        Homogenize(0.5, 2.0, center=c).free(Space.ball(3, 3.0)).transform(x) for c in (0.0, 0.7)
+    )
+    np.testing.assert_allclose(plain - centred, [[0.0, 0.0, 0.0, 0.7]] * 500, atol=1e-15)
+    w, b = rng.standard_normal(3), 0.3
+    np.testing.assert_allclose(centred @ np.append(w, b) + 0.7 * b, plain @ np.append(w, b))
 
 
 def test_rows_are_mapped_alike_in_any_block(rng):
@@ -90,6 +107,8 @@ def test_two_shifts_add_up_but_never_above_all_rows():
         lambda: Normalize(1, -1),
         lambda: Homogenize(0.0),
         lambda: Homogenize(1.0, -1.0),
+        lambda: Homogenize(1.0, 2.0, center=2.1),
+        lambda: Homogenize(1.0, center=-0.1),
         lambda: Rescale(np.inf),
         lambda: RowShift(-1),
     ],

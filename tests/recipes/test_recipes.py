@@ -16,7 +16,7 @@ from prepriv import preprocessing as pre
 from prepriv.guarantees import gdp_mu
 from prepriv.learners.learner import Setting
 from prepriv.plans.plan import make_plan, signal
-from prepriv.preprocessing.base import UNTOUCHED
+from prepriv.preprocessing.base import UNTOUCHED, walk
 from prepriv.recipes import automatic
 from prepriv.recipes.automatic import (
     _BINS,
@@ -32,6 +32,7 @@ from prepriv.recipes.automatic import (
     recipe,
 )
 from prepriv.recipes.fast import steady
+from prepriv.recipes.weak import CENTRED, center_of_columns, constant_center
 
 ENOUGH = 20_000  # records, at which random features pay
 
@@ -156,7 +157,8 @@ def test_many_records_are_read_in_batches_whose_mean_is_about_as_noisy(adjacency
         asked = {"epsilon": epsilon, "delta": 1e-6}
         (_, full), (_, batches) = (recipe(domain, n=n, **asked) for n in (MANY - 1, MANY))
         assert (full.name, batches.name) == ("GradientDescent", "PoissonSGD")
-        full = steady(recipe(domain, n=MANY - 1, **asked, steps="auto-0.2")[1], 5.0)
+        old = recipe(domain, n=MANY - 1, **asked, steps="auto-0.2")[1]
+        full = steady(dataclasses.replace(old, bias=batches.bias), 5.0)
         assert MANY / SHARE <= batches.batch_size <= MANY / 4
         setting = Setting(radius=5.0, d=700, outputs=1, n=MANY, adjacency=adjacency, incoming=UNTOUCHED)
         for setting_of in ("steps", "clip_norm", "momentum", "average", "learning_rate"):
@@ -274,6 +276,15 @@ def test_the_recipe_of_version_0_2_is_there_by_name(domain, s):
         assert bool(by_name(made, "ShrunkCenter")) == (name != "additive" and domain in (MIXED, PLAIN))
         if s >= 700:  # the rows are the same but for what the scaler may do with its mean
             plain = [dataclasses.replace(c, shrink=False) if c.name == "StandardScaler" else c for c in now]
+            if any(h.center for h in by_name(plain, "Homogenize")):  # and the mean of the constant feature
+                assert s >= CENTRED
+                scale = (
+                    plain[-1]
+                    if plain[-2].name != "Homogenize"
+                    else dataclasses.replace(plain[-1], radius=5.0)
+                )
+                plain = [dataclasses.replace(h, center=0.0) if h.name == "Homogenize" else h for h in plain]
+                plain[-1] = scale
             assert plain == list(made)
 
 
@@ -378,3 +389,23 @@ def test_descent_on_rows_that_lie_far_from_zero_is_steady(epsilon):
     learner, space = made.report_.plan.learner, made.report_.plan.space
     assert 0 < learner.learning_rate * (space.radius**2 + learner.bias**2) <= 1 + 1e-9
     assert abs(np.mean(made.predict(x) - y)) < 1.0
+
+
+@pytest.mark.filterwarnings("ignore::prepriv.recipes.automatic.WeakSignal")
+def test_the_bias_takes_the_place_of_what_was_subtracted_from_the_constant():
+    """Rows are then about as long with it as they were, and no row is longer than the space says."""
+    for domain, s in ((FEW, 70), (MIXED, 700), (Domain.box(-1, 1, 40, (0, 1)), 120)):
+        for name in ("linear", "auto"):
+            steps, learner = at_signal(domain, s, name)
+            (h,) = by_name(steps, "Homogenize")
+            assert 0 < h.center == pytest.approx(center_of_columns(h.level, len(domain.columns), s), rel=1e-3)
+            *_, last = (after for _, _, after in walk(steps, domain.space))
+            few = steps[-2].name == "Homogenize"
+            assert last.radius == pytest.approx(5.0 * math.hypot(1, h.center) if few else 5.0)
+            assert learner.bias == pytest.approx(last.radius * h.center / math.hypot(1, h.center), abs=1e-3)
+        assert [at_signal(domain, s, "additive")[1].bias] == [2.0]
+    for name in ("linear", "auto", "additive"):
+        assert at_signal(FEW, 59, name)[1].bias == 1.0
+        assert not any(h.center for h in by_name(at_signal(FEW, 59, name)[0], "Homogenize"))
+    assert constant_center(1.25, 1.25**2, CENTRED) == pytest.approx(math.sqrt(0.5), abs=1e-4)
+    assert center_of_columns(1.25, 3, math.inf) < center_of_columns(1.25, 3, 100.0)

@@ -37,6 +37,7 @@ MAPS = {
     "augment": Augment(0.8),
     "scale_rows": ScaleRows(1.5, 0.2),
     "homogeneous_rows": HomogeneousRows(0.7, 2.0),
+    "homogeneous_rows, centred": HomogeneousRows(0.7, 2.0, 0.9),
     "multiply": Multiply(0.37),
     "random_features": AddRandomFeatures(40, 1.0, 1.2, 16),
     "subtract": Subtract(_A([0.1, -0.2, 0.3, 0.4])),

@@ -137,6 +137,7 @@ RELEASED = {
         pre.ClipNorm(0.5),
     ],
     "homogeneous": [pre.MeanImputer(payment=Budget(0.1)), pre.Homogenize(0.7, 2.0)],
+    "homogeneous, centred": [pre.MeanImputer(payment=Budget(0.1)), pre.Homogenize(0.7, 2.0, center=0.9)],
     "one-hot": [pre.MeanImputer(payment=Budget(0.1)), pre.OneHot({"x1": 3})],
     "cells": [pre.MeanImputer(payment=Budget(0.1)), pre.QuantizeCells(0.25)],
     "identity": [

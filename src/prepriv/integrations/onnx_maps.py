@@ -122,7 +122,8 @@ def _scale(g: Graph, x: str, d: int, m: ScaleReleased) -> str:
 
 def _homogeneous(g: Graph, x: str, d: int, m: HomogeneousRows) -> str:
     x = g.concat(x, g.constant_column(x, m.level))
-    return g("Mul", x, g("Div", m.radius, g.norms(x)))
+    x = g("Mul", x, g("Div", m.radius, g.norms(x)))
+    return g("Sub", x, np.append(np.zeros(d), m.center)) if m.center else x
 
 
 def _augment(g: Graph, x: str, d: int, m: Augment) -> str:

@@ -33,6 +33,8 @@ def _plain(value: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for f in dataclasses.fields(value):
         held = getattr(value, f.name)
+        if f.metadata.get("omitted") and held == f.default:
+            continue
         if dataclasses.is_dataclass(held):
             out |= _plain(held)
         else:

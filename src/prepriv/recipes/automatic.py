@@ -43,9 +43,11 @@ from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
 from prepriv.recipes.weak import (
+    CENTRED,
     LATE,
     RECIPE_LEVEL,
     WAVELET_CLIP,
+    center_of_columns,
     late_share,
     level,
     means_pay,
@@ -58,6 +60,7 @@ _OURS = ("auto", "linear", "additive")
 NAMED = (*_OURS, *(name + _OLD for name in _OURS), *RECIPES)  # by name
 LEARNERS = ("auto", "fast")
 SCALE = 5.0  # norm of a row
+ADDITIVE_BIAS = 2.0  # beside rows of codes: with less, a rare class is told from the cells that most records have (docs/weights.md)
 CENTER_SHARE, LARGEST_CENTER_SHARE = 0.02, 0.1
 WIDE = 64  # numeric columns from which on the norm of a row says little, and columns share a scale
 SCALE_SHARE, LEAST_DEVIATION = 0.05, 0.02  # of a table: budget of the scales; a column's least, in its width
@@ -131,7 +134,7 @@ def recipe(
     check_named(steps, learner, NAMED, LEARNERS)
     old = isinstance(steps, str) and steps.endswith(_OLD)
     given = not isinstance(steps, str)
-    longer = not (isinstance(steps, str) and steps.removesuffix(_OLD) == "additive")
+    additive = isinstance(steps, str) and steps.removesuffix(_OLD) == "additive"
     few = learner == "fast" or (isinstance(steps, str) and not old and _columns_alone(domain))
     if isinstance(steps, str):
         if steps in RECIPES:
@@ -141,7 +144,7 @@ def recipe(
                 )
             steps, own = RECIPES[steps](domain, n=n, epsilon=epsilon, delta=delta)
             learner = own if learner == "auto" else learner
-        elif steps.removesuffix(_OLD) == "additive":
+        elif additive:
             steps = additive_steps(domain, SCALE)
         else:
             linear = steps.removesuffix(_OLD) == "linear"
@@ -161,13 +164,25 @@ def recipe(
             stacklevel=callers_level(),
         )
     s = signal(domain, n=n, epsilon=epsilon, delta=delta)
-    radius = last.radius if given else SCALE  # of the recipe's own rows, where the space knows less
-    learned = auto_learner(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, old=old, radius=radius)
+    center = _center_of(steps)
+    # Of the recipe's own rows, where the space knows less. What was subtracted of a constant feature is left to the bias.
+    radius = last.radius if given or center else SCALE
+    bias = round(last.radius / math.hypot(1.0, center) * center, 3) if center else 1.0
+    learned = auto_learner(
+        domain,
+        n=n,
+        epsilon=epsilon,
+        delta=delta,
+        steps=steps,
+        old=old,
+        radius=radius,
+        bias=ADDITIVE_BIAS if additive and not old and s >= CENTRED else bias,
+    )
     moved = _moved(steps)
     if math.isfinite(epsilon) and not old and not _wavelets(steps):
         if few and n < MANY and not moved:
-            wide = not is_table(domain) and domain.space.d >= WIDE
-            learned = fast(learned, SCALE, longer=longer, wide=wide, surer=sure(s, _constant(domain, steps)))
+            wide, surer = not is_table(domain) and domain.space.d >= WIDE, sure(s, _constant(domain, steps))
+            learned = fast(learned, radius, math.hypot(SCALE, 1), longer=not additive, wide=wide, surer=surer)
         else:
             learned = steady(learned, radius, 1.0 if is_table(domain) else min(1.0, _APART * sure(s)))
     return tuple(steps), learned if moved else in_batches(learned, n=n, epsilon=epsilon, delta=delta)
@@ -248,7 +263,18 @@ def auto_steps(
     features = min(features, PER_COLUMN * space.d)
     pays = not linear and weight >= LEAST_WEIGHT and (_ball(domain) or not _texts_alone(domain))
     more = [RandomFeatures(features, weight=weight), Normalize(1.0)] if pays else []
-    return [*impute, *roots, *even, *more, Rescale(SCALE)]
+    *_, last = *even, *more
+    return [*impute, *roots, *even, *more, at_scale(last)]
+
+
+def at_scale(last: Step) -> Rescale:
+    """What brings rows of norm one, or those of a centred constant feature, to the norm that learners are made for."""
+    return Rescale(SCALE * math.hypot(1.0, last.center) if isinstance(last, Homogenize) else SCALE)
+
+
+def _center_of(steps: Sequence[Step]) -> float:
+    """What was subtracted from the constant feature of rows, over their norm; 0: nothing."""
+    return next((step.center / step.radius for step in steps if isinstance(step, Homogenize)), 0.0)
 
 
 def _numeric(domain: Domain) -> tuple[str, ...]:
@@ -319,7 +345,9 @@ def _even_columns(domain: Domain, space: Space, *, s: float, linear: bool, old: 
         steps.append(_center())
     if numeric and not linear and s >= CODED:
         steps.append(_codes(numeric))
-    return [*steps, Homogenize(RECIPE_LEVEL if old else level(s, space.d))]
+    constant = RECIPE_LEVEL if old else level(s, space.d)
+    center = 0.0 if old else center_of_columns(constant, len(domain.columns), s)
+    return [*steps, Homogenize(constant, center=center)]
 
 
 def _codes(numeric: tuple[str, ...]) -> Bins:
@@ -366,6 +394,7 @@ def auto_learner(
     steps: Sequence[Step] = (),
     old: bool = False,
     radius: float = SCALE,
+    bias: float = 1.0,
 ) -> GradientDescent:
     """Steps, learning rate and clip from declared numbers alone (docs/recipe.md). For rows of norm about 5 after `steps`.
 
@@ -374,16 +403,18 @@ def auto_learner(
     reach and a wider clip: a score then has less to tell apart, and a gradient is no longer than half a row at the start.
     Among random features reach levels off where the number of records limits what can be learned, not noise: with hundreds
     of free weights and next to no noise, descent would fit the records one by one. Without noise it goes on to the exact fit elsewhere. radius:
-    of the rows after `steps`.
+    of the rows after `steps`. bias: beside them; most rows are about as long with it as without where it is not 1.
     """
     loss, classes = auto_loss(domain), len(domain.classes)
     featured = any(isinstance(step, RandomFeatures) for step in steps)
     if math.isinf(epsilon):
         if old:
-            return GradientDescent(loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1)
+            return GradientDescent(
+                loss, steps=400, learning_rate=1.0, clip_norm=math.inf, average=0.1, bias=bias
+            )
         reach = max(1.0, classes / 5) * _FITTED * classes * n**0.75 if featured else math.inf
         rate = min(reach / loss.gradient_norm(math.hypot(SCALE, 1), math.inf), _FAR) / MOST_STEPS
-        plain = GradientDescent(loss, steps=MOST_STEPS, learning_rate=rate, clip_norm=math.inf)
+        plain = GradientDescent(loss, steps=MOST_STEPS, learning_rate=rate, clip_norm=math.inf, bias=bias)
         return steady(plain, radius, most=MOST_ALONE if is_table(domain) else MOST_PASSES)
     s, norm = signal(domain, n=n, epsilon=epsilon, delta=delta), math.hypot(SCALE, 1)
     wavelets = _wavelets(steps)
@@ -404,6 +435,7 @@ def auto_learner(
         learning_rate=min(reach / count, norm) / clip,
         clip_norm=clip,
         weight_bound=WEIGHT_BOUND if _moved(steps) else math.inf,
+        bias=bias,
         average=min(WAVELET_AVERAGE, WAVELET_AVERAGE if old else late_share(s)) if wavelets else LATE,
     )
     share = min(EMBEDDED_AVERAGE if _embedded(domain) else LATE, late_share(s))

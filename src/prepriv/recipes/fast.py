@@ -28,14 +28,21 @@ _USUAL = (
 
 
 def fast(
-    learner: GradientDescent, radius: float, *, longer: bool = True, wide: bool = False, surer: float = 1.0
+    learner: GradientDescent,
+    radius: float,
+    norm: float | None = None,
+    *,
+    longer: bool = True,
+    wide: bool = False,
+    surer: float = 1.0,
 ) -> GradientDescent:
-    """The fewest passes that do not overshoot on rows of this norm: from declared numbers alone.
+    """The fewest passes that do not overshoot on rows of this norm at most: from declared numbers alone.
 
-    longer: whether steps may be longer than those of `SHORT`; rows of codes alone have too much in common for that. wide: whether
+    norm: of most rows with their bias feature; None: the most. longer: whether steps may be longer than those of `SHORT`; rows of codes alone have too much in common for that. wide: whether
     rows are those of a wide matrix. surer: that of `sure`.
     """
-    long = step_length(learner, radius)
+    norm = learner.row_norm(radius) if norm is None else norm
+    long = step_length(learner, norm)
     for limit, times in SHORT:
         safe = surer <= _USUAL or times >= _safe(learner, radius, min(1.0, surer * _SHARE))
         if long <= limit and safe:
@@ -43,7 +50,7 @@ def fast(
     rates, least = learner.steps * learner.learning_rate, SHORT[-1][1]
     if learner.loss.outputs(2) > 1:
         least = least if wide else _SEVERAL
-        rates *= min(1.0, _CUT * learner.clip(radius) / math.hypot(radius, learner.bias))
+        rates *= min(1.0, _CUT * learner.clip(radius) / norm)
     times = max(least, math.ceil((_WIDE_STRIDE if wide else _STRIDE) * math.sqrt(rates * surer)))
     share = min(1.0, surer * _SEVERAL_SHARE / (4.0 if wide else 1.0))
     if learner.loss.outputs(2) > 1:
@@ -110,7 +117,7 @@ def _equal_reach(learner: GradientDescent, made: GradientDescent) -> GradientDes
     return replace(made, learning_rate=made.learning_rate * learner.response(0.0)[1] / made.response(0.0)[1])
 
 
-def step_length(learner: GradientDescent, radius: float) -> float:
-    """How far the fewest passes move a weight in one step, over the norm of a row: from declared numbers alone."""
+def step_length(learner: GradientDescent, norm: float) -> float:
+    """How far the fewest passes move a weight in one step, over the norm of a row with its bias feature: from declared numbers alone."""
     rate = as_far(learner, PASSES).learning_rate
-    return rate * learner.clip(radius) / math.hypot(radius, learner.bias)
+    return rate * min(learner.clip_norm, learner.loss.gradient_norm(norm, learner.weight_bound)) / norm

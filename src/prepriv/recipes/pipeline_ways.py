@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from prepriv._arguments import choice, number
 from prepriv._callers import callers_level
+from prepriv.columns import Numeric
 from prepriv.domain import Domain, what_n_counts
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon, less_noise
 from prepriv.guarantees.printed import up
@@ -31,23 +32,27 @@ from prepriv.guarantees.training_part import (
     trains_of,
 )
 from prepriv.payment import Sketch
-from prepriv.plans.plan import budget, settled
+from prepriv.plans.plan import budget, settled, signal
 from prepriv.plans.price import joint_factor
 from prepriv.preprocessing.base import Step, walk
 from prepriv.preprocessing.fitted import Fitted
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.normalize import ClipNorm, Rescale
-from prepriv.recipes.automatic import SCALE, WeakSignal, recipe
+from prepriv.recipes.automatic import WeakSignal, at_scale, recipe
 from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
-from prepriv.recipes.weak import RECIPE_LEVEL
+from prepriv.recipes.weak import RECIPE_LEVEL, center_of_columns, constant_center
 from prepriv.sketches.signal import Signal, signal_of
 
 PaidWay = Literal["auto", "budget", "sensitivity", "sketch"]
 PAID_WAYS: tuple[PaidWay, ...] = ("auto", "budget", "sensitivity", "sketch")
 EVEN_LEVEL = 0.6  # the constant feature after outputs that are divided by their width, about half of RECIPE_LEVEL (docs/sketch.md)
+_SQUARE, _SQUARE_OF_CODES = (
+    0.06,
+    0.45,
+)  # about the squared length of such an output: of a number, of the codes of a category
 # Of rows after a sketch, for a target: where they are cut, in norms of a row of ones, and the norm of that (docs/sketch.md).
 _TARGET_CUT, _TARGET_SCALE = 0.35, 2.5
 _BETTER_WITHOUT = frozenset(["PCA"])
@@ -157,13 +162,12 @@ class PipelineWays(StepRule):
         """Whether nothing is paid."""
         return self.fitted.way == "free"
 
-    @property
-    def kept(self) -> tuple[Step, ...]:
-        """The steps as the pipeline has them, shares left open."""
+    def kept(self, domain: Domain, s: float = math.inf) -> tuple[Step, ...]:
+        """The steps as the pipeline has them, shares left open. s: the signal; while it is not known, enough."""
         fitted = self.fitted if self.free else replace(self.fitted, payment=Sketch(self.share))
         if self.target:
             return (fitted, ClipNorm(_TARGET_CUT * math.sqrt(fitted.features)), Rescale(_TARGET_SCALE))
-        return (fitted, *_even(EVEN_LEVEL))
+        return (fitted, *_even(EVEN_LEVEL, constant_center(EVEN_LEVEL, _square(domain), s)))
 
     @property
     def sure(self) -> str | None:
@@ -183,7 +187,8 @@ class PipelineWays(StepRule):
     def options(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[PaidOption, ...]:
         """Every way, the one that is taken first. Nothing is refused here; `chosen` does."""
         if self.free:
-            return (PaidOption("free", self.kept, 1.0, True),)
+            s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+            return (PaidOption("free", self.kept(domain, s), 1.0, True),)
         sketch = self._sketch(domain, n, epsilon, delta)
         own = [self._own(domain, way, n, epsilon, delta) for way in ("budget", "sensitivity")]
         if sketch.open:
@@ -240,10 +245,11 @@ class PipelineWays(StepRule):
             made = self.own.at(domain, n=n, mu=budget(epsilon, delta), missing=missing)
             *_, last = (domain.space, *(after for _, _, after in walk(made.steps, domain.space)))
             numbers = domain.target is not None
-            steps = (
-                *made.steps,
-                *(even_rows(last, len(domain.columns)) if numbers else _even(self.own.level or RECIPE_LEVEL)),
-            )
+            level, s = self.own.level or RECIPE_LEVEL, signal(domain, n=n, epsilon=epsilon, delta=delta)
+            # A longer bias would make rows that a record moves more expensive.
+            center = 0.0 if missing is not None else center_of_columns(level, len(domain.columns), s)
+            even = even_rows(last, len(domain.columns)) if numbers else _even(level, center)
+            steps = (*made.steps, *even)
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:
             other = ". Another way pays for it: leave way out" if way == "sensitivity" else ""
@@ -299,7 +305,7 @@ class PipelineWays(StepRule):
     def _by_sketch(self, domain: Domain, n: int, mu: float) -> bool:
         """Whether a sketch would carry enough."""
         with suppress(ValueError):
-            return self._signal(settled(self.kept, domain.with_n(n), mu), domain, n, mu).enough
+            return self._signal(settled(self.kept(domain), domain.with_n(n), mu), domain, n, mu).enough
         return False
 
     @property
@@ -331,15 +337,16 @@ class PipelineWays(StepRule):
     def _sketch(self, domain: Domain, n: int, epsilon: float, delta: float) -> PaidOption:
         mu = budget(epsilon, delta)
         try:
-            steps = settled(self.kept, domain.with_n(n), mu)
+            s = signal(domain, n=n, epsilon=epsilon, delta=delta)
+            steps = settled(self.kept(domain, s), domain.with_n(n), mu)
             enough, why, lost = True, "", False
             if mu < math.inf:
-                signal = self._signal(steps, domain, n, mu, (epsilon, delta))
-                if signal.verdict == "too little":
-                    return PaidOption("sketch", (), math.inf, False, signal.sentence)
-                enough = signal.enough
-                why = "" if enough else signal.sentence
-                lost = signal.b < _LOST_B
+                carried = self._signal(steps, domain, n, mu, (epsilon, delta))
+                if carried.verdict == "too little":
+                    return PaidOption("sketch", (), math.inf, False, carried.sentence)
+                enough = carried.enough
+                why = "" if enough else carried.sentence
+                lost = carried.b < _LOST_B
             return PaidOption("sketch", steps, _factor(steps, domain, n, epsilon, delta), enough, why, lost)
         except ValueError as closed:
             return PaidOption("sketch", (), math.inf, False, str(closed))
@@ -353,9 +360,19 @@ class PipelineWays(StepRule):
         return signal_of(paid.sketch_of(steps[0], domain.with_n(n), mu * math.sqrt(paid.share), True), price)
 
 
-def _even(level: float) -> tuple[Step, ...]:
-    """Rows of one norm, for the learner."""
-    return Homogenize(level), Rescale(SCALE)
+def _square(domain: Domain) -> float:
+    """About the squared length of what a pipeline makes of a row, centred and divided by its widths (docs/sketch.md)."""
+    codes = sum(not isinstance(column, Numeric) for column in domain.columns.values())
+    return (
+        _SQUARE * (max(domain.space.d, 1) if domain.is_ball else len(domain.columns) - codes)
+        + _SQUARE_OF_CODES * codes
+    )
+
+
+def _even(level: float, center: float) -> tuple[Step, ...]:
+    """Rows of one norm, for the learner, but for the mean of the constant feature."""
+    constant = Homogenize(level, center=center)
+    return constant, at_scale(constant)
 
 
 def _factor(steps: tuple[Step, ...], domain: Domain, n: int, epsilon: float, delta: float) -> float:

@@ -122,7 +122,8 @@ _FEW_COLUMNS = 10  # up to which one length of all rows was seen to bend what a 
 def bent_in_words(plan: Plan) -> str:
     """That rows of few columns which are brought to one length can show an effect that is not there. It follows from the plan alone, and is empty of any other."""
     few = len(plan.domain.columns) <= _FEW_COLUMNS and not plan.domain.is_ball
-    if not (few and plan.private and any(isinstance(p.step, Homogenize) for p in plan.steps)):
+    uneven = any(isinstance(p.step, Homogenize) and not p.step.center for p in plan.steps)
+    if not (few and plan.private and uneven):
         return ""
     return (
         "With up to ten columns and a rare class, probabilities can be too high at both ends of a column, because rows are brought to one length (Homogenize): on rows that we made up it was so in 4 to "

@@ -571,8 +571,13 @@ def _taken(model: Model) -> Floats:
     """The weight that a feature which is the same small number in every row takes from the intercept, (K,), for each unit of that number."""
     plan, weights = model.declared, model.weights
     constant = next((m for m in model.maps if isinstance(m, HomogeneousRows)), None)
-    if constant is not None:  # the feature it adds is a second intercept, which a constant shares row by row
-        return np.asarray(weights[-2] / constant.level)
+    if (
+        constant is not None
+    ):  # the feature it adds is a second intercept, which a constant shares row by row, with what was subtracted from it
+        after = model.maps[model.maps.index(constant) + 1 :]
+        subtracted = constant.center * math.prod(m.factor for m in after if isinstance(m, Multiply))
+        of_bias = subtracted / plan.learner.bias**2 * weights[-1] if subtracted else 0.0
+        return np.asarray((weights[-2] + of_bias) / constant.level)
     if plan.learner.bias:
         return np.asarray(weights[-1] / plan.learner.bias**2)
     return np.zeros(weights.shape[1])
@@ -687,11 +692,12 @@ def _by_column(maps: Sequence[ReleasedMap], weights: Floats) -> _ByColumn:
     left, cut = list(maps), list[ReleasedMap]()
     level: float | None = None
     added = weights[-1:]  # what a shift of features changes: the bias, or the weight of a constant
-    body = weights[:-1]
+    body, bias = weights[:-1], weights[-1:]
     if left and isinstance(homogeneous := left[-1], HomogeneousRows):
         left.pop()
         level = homogeneous.level
         body, added = weights[:-2], weights[-2:-1]
+        bias = bias - homogeneous.center * added
     times = np.ones(len(body))
     while left:
         last, minus, factor = left[-1], np.zeros_like(times), np.ones_like(times)
@@ -716,9 +722,7 @@ def _by_column(maps: Sequence[ReleasedMap], weights: Floats) -> _ByColumn:
         left.pop()
     if level is None:
         return _ByColumn(np.vstack([body, added]), times, tuple(left), tuple(cut), None)
-    return _ByColumn(
-        np.vstack([body, added, weights[-1:]]), np.append(times, 1.0), tuple(left), tuple(cut), level
-    )
+    return _ByColumn(np.vstack([body, added, bias]), np.append(times, 1.0), tuple(left), tuple(cut), level)
 
 
 def coefficients(model: Model) -> Coefficients:
