@@ -927,14 +927,18 @@ def test_every_class_and_group_of_many_is_named_or_counted():
 
 def test_the_page_of_a_model_of_few_columns_says_that_an_effect_can_be_bent():
     """A reader's: of 537 children a monotone effect had two high ends in every fit, and nothing said so."""
-    for columns, steps, bent in ((1, "linear", True), (10, "auto", True), (11, "linear", False)):
-        plan = PrivateClassifier(Domain.box(0, 1, columns, ["no", "yes"]), epsilon=1.0, steps=steps).plan(
-            3000
-        )
+    for columns, steps, n, bent in (
+        (1, "linear", 300, True),
+        (10, "auto", 300, True),
+        (11, "linear", 300, False),
+        (1, "linear-0.2", 3000, True),
+        (1, "linear", 3000, False),  # the constant is centred
+    ):
+        plan = PrivateClassifier(Domain.box(0, 1, columns, ["no", "yes"]), epsilon=1.0, steps=steps).plan(n)
         assert bool(re.search(r"ten columns and a rare class.* both ends", bent_in_words(plan))) == bent
     plain = [pre.StandardScaler(payment=Budget()), pre.ShrunkCenter(payment=Budget())]
     assert not bent_in_words(
-        PrivateClassifier(Domain.box(0, 1, 1, [0, 1]), epsilon=1.0, steps=plain).plan(3000)
+        PrivateClassifier(Domain.box(0, 1, 1, [0, 1]), epsilon=1.0, steps=plain).plan(300)
     )
     fitted = PrivateClassifier(Domain.box(0, 1, 1, ["no", "yes"]), epsilon=1.0, steps="linear").fit(
         np.linspace(0, 1, 300)[:, None], ["no", "yes", "no"] * 100

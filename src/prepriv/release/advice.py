@@ -120,14 +120,15 @@ _FEW_COLUMNS = 10  # up to which one length of all rows was seen to bend what a 
 
 
 def bent_in_words(plan: Plan) -> str:
-    """That rows of few columns which are brought to one length can show an effect that is not there. It follows from the plan alone, and is empty of any other."""
+    """That rows of few columns which are brought to one length can show an effect that is not there, where the constant feature is not centred: with little
+    signal, and in models of before. It follows from the plan alone, and is empty of any other."""
     few = len(plan.domain.columns) <= _FEW_COLUMNS and not plan.domain.is_ball
     uneven = any(isinstance(p.step, Homogenize) and not p.step.center for p in plan.steps)
     if not (few and plan.private and uneven):
         return ""
     return (
-        "With up to ten columns and a rare class, probabilities can be too high at both ends of a column, because rows are brought to one length (Homogenize): on rows that we made up it was so in 4 to "
-        "10 of 10 fits at ε = 1. A second fit or partial dependence can show the same. Steps without it do not: docs/weights.md."
+        "With up to ten columns and a rare class, probabilities can be too high at both ends of a column, because rows are brought to one length (Homogenize): on rows that we made up it was so in "
+        "most fits. A second fit or partial dependence can show the same. Steps without it do not: docs/weights.md."
     )
 
 
