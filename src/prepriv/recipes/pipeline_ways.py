@@ -361,7 +361,7 @@ class PipelineWays(StepRule):
 
 
 def _square(domain: Domain) -> float:
-    """About the squared length of what a pipeline makes of a row, centred and divided by its widths (docs/sketch.md)."""
+    """About the squared length of a row after a pipeline, centred and divided by its widths (docs/sketch.md)."""
     codes = sum(not isinstance(column, Numeric) for column in domain.columns.values())
     return (
         _SQUARE * (max(domain.space.d, 1) if domain.is_ball else len(domain.columns) - codes)
