@@ -696,7 +696,8 @@ def test_a_share_is_refused_where_nothing_learns():
     for asked in ({"share": 0.9}, {"way": "sketch"}):
         with pytest.raises(ValueError, match="nothing to pay for"):
             prepriv.private(free, NUMBERS_ALONE, **asked)
-    assert reading(SCALED, NUMBERS_ALONE, n=5000, share=0.3).ways.kept[0].paid.share == 0.3
+    read = reading(SCALED, NUMBERS_ALONE, n=5000, share=0.3)
+    assert read.ways.kept(read.domain)[0].paid.share == 0.3
 
 
 def test_settings_of_solvers_are_said_to_have_no_effect():
