@@ -150,14 +150,14 @@ def pairs(table: Development, epsilon: float) -> Iterator[tuple[str, float, Any,
                 yield f"private, {kind if kind == 'free' else way}", plan.signal, now, was
 
 
-def of_tables(half: str, data: Path | None, epsilons: Sequence[float], fits: int) -> pd.DataFrame:
+def of_tables(half: str, data: Path | None, epsilons: Sequence[float], fits: int, most: int) -> pd.DataFrame:
     """How much each measure differs from before, in hundredths, for each table, ε and recipe; the mean of so many fits of both."""
     development.SOURCES.update(MORE[half])
     development.HALVES.update(dict.fromkeys(MORE[half], half))
     lines = []
     for name in [name for name, of in HALVES.items() if of == half and name not in development.IMAGES]:
         table = load(name, data, most=MOST_ROWS)
-        if table is None or len(table.columns) > MOST_COLUMNS or table.classes > 5:
+        if table is None or len(table.columns) > most or table.classes > 5:
             continue
         for epsilon in epsilons:
             for way, s, now, was in pairs(table, epsilon):
@@ -200,10 +200,11 @@ if __name__ == "__main__":
     parser.add_argument("--fits", type=int, default=10)
     parser.add_argument("--half", choices=("choose", "report"))
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--most", type=int, default=MOST_COLUMNS, help="columns of a table")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.half:
-        print(by_signal(of_tables(given.half, given.data, given.epsilon, given.fits)))
+        print(by_signal(of_tables(given.half, given.data, given.epsilon, given.fits, given.most)))
         raise SystemExit
     print("| columns | ε |", " | ".join(f"{way}: two high ends, log loss, AUC" for way in WAYS), "|")
     print("|---" * (2 + len(WAYS)) + "|")
