@@ -28,6 +28,7 @@ from prepriv.evaluation.evaluation_plan import TARGET_MEASURES, plan_evaluation
 from prepriv.evaluation.figures import mean_place
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.guarantees.drafts import leak_and_mu
+from prepriv.guarantees.printed import measured_alone
 from prepriv.ledger import Ledger
 from prepriv.mechanisms.noise import NoiseSource
 from prepriv.mechanisms.session import ExactSession, NoisySession
@@ -661,3 +662,15 @@ def test_what_the_numbers_do_not_see_stands_beside_nothing_to_change(drafted):
     assert "A target outside 0 to 2,000 counts as the nearer bound in these numbers." in good
     whole = dataclasses.replace(found, error_bound=None, drafted=False).unseen
     assert "targets outside the bounds. If you know" in whole
+
+
+@pytest.mark.parametrize("width", [math.log(500), math.log(4.5), 20 / 3, 8.0])
+def test_the_largest_error_bound_may_be_written_as_sentences_name_it(width):
+    """A reader's: "error_bound=6.21461" was named, and refused as above 6.214608."""
+    domain = prepriv.Domain.box(0, 1, 1, target=prepriv.Numeric(1.0, 1.0 + width), n=400)
+    whole = domain.target.high - domain.target.low
+    for named in (f"{whole:.6g}", measured_alone(whole, 4), f"{whole:.4g}"):
+        plan = plan_evaluation(domain, n=300, epsilon=1.0, error_bound=float(named), measures="residuals")
+        assert plan.error_bound == pytest.approx(whole, rel=1e-3) and plan.error_bound <= whole
+    with pytest.raises(ValueError, match="error_bound"):
+        plan_evaluation(domain, n=300, epsilon=1.0, error_bound=1.01 * whole)

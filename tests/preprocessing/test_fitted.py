@@ -162,7 +162,14 @@ class Remembers(StandardScaler):
     """Counts calls."""
 
 
+def _with_a_method_of_its_own():
+    scaler = StandardScaler()
+    scaler.transform = lambda x: 2 * x  # a reader's: it was left out without a word
+    return scaler
+
+
 REFUSED = {
+    "a method set by hand": (_with_a_method_of_its_own(), "set by hand .transform., which would not be read"),
     "a subclass": (Remembers(), "Remembers is not a transformer of scikit-learn"),
     "another function": (FunctionTransformer(lambda x: x - x.mean()), "no form as plain data"),
     "neighbours by another distance": (KNNImputer(metric=lambda a, b, **_: 0.0), "no form as plain data"),

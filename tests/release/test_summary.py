@@ -35,7 +35,7 @@ from prepriv.guarantees.in_words import delta_in_words, promise, right_guesses
 from prepriv.guarantees.printed import percent, up
 from prepriv.learners import GradientDescent, Logistic, SquaredError, SufficientStatistics
 from prepriv.ledger import Ledger
-from prepriv.release.advice import bent_in_words, to_do
+from prepriv.release.advice import bent_in_words, straight_in_words, to_do
 from prepriv.release.page import _protected
 from prepriv.release.quality import Quality
 from prepriv.release.report import Errors, Evaluation
@@ -944,6 +944,24 @@ def test_the_page_of_a_model_of_few_columns_says_that_an_effect_can_be_bent():
         np.linspace(0, 1, 300)[:, None], ["no", "yes", "no"] * 100
     )
     assert "both ends of a column" in " ".join(fitted.report_.summary.to_do)
+
+
+def test_the_page_of_a_straight_line_says_so():
+    """A reader's: an effect of the hour that rises and falls was a line in six fits of six, and partial dependence showed a line, too."""
+    domain = Domain.box(0, 1, 2, target=Numeric(0, 1))
+    said = straight_in_words(PrivateRegressor(domain, epsilon=1.0).plan(3000))
+    assert re.search(r"straight line.*steps: curves.* 110 or more .*here it is 200", said)
+    assert straight_in_words(PrivateRegressor(domain, epsilon=1.0, steps="curves").plan(300))  # too few
+    for other in (
+        PrivateRegressor(domain, epsilon=1.0, steps="curves"),
+        PrivateRegressor(domain, epsilon=1.0, steps="additive"),
+        PrivateRegressor(Domain({"a": Categorical(["u"])}, target=Numeric(0, 1)), epsilon=1.0),
+        PrivateClassifier(Domain.box(0, 1, 2, [0, 1]), epsilon=1.0, steps="linear"),
+    ):
+        assert not straight_in_words(other.plan(3000))
+    rows = np.random.default_rng(0).random((600, 2))
+    made = PrivateRegressor(domain, epsilon=2.0, threads=1).fit(rows, rows[:, 0])
+    assert "straight line" in " ".join(made.report_.summary.to_do)
 
 
 def test_small_s_is_said_unless_a_number_is_shown_to_beat_its_mean():

@@ -51,6 +51,7 @@ _R2 = (
 )  # what R² is computed from; the mean before what is off from it
 _RELEASED = {"r2": _R2, "residuals": ("residuals", MEAN_RESIDUAL)}  # where a measure is not one release
 _ERROR_SHARE = 0.25  # of the distance of the bounds: the largest error that counts, if none is declared
+_AS_PRINTED = 1.001  # of that distance: what four digits of it, rounded up, are at most
 LOSS_BOUND = 4.0  # the largest log loss of a row: that of a true class whose probability is 1.8 %
 EDGES = (
     0.02,
@@ -389,6 +390,8 @@ def _error_bound(given: float | None, domain: Domain) -> float | None:
             raise ValueError("error_bound is for a declared target; the model is one of classes")
         return None
     width = domain.target.high - domain.target.low
+    if isinstance(given, int | float) and width < given <= width * _AS_PRINTED:
+        given = width  # as a sentence names it
     return number("error_bound", _ERROR_SHARE * width if given is None else given, above=0.0, at_most=width)
 
 

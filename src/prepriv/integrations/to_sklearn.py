@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,10 @@ def to_sklearn(model: Any) -> Any:
         )
     texts = any(isinstance(c, Text) for c in domain.columns.values())
     if flat.maps or texts:
-        mapped = FunctionTransformer(mapped_rows, kw_args={"maps": model.maps, "domain": domain})
+        names = _Names(tuple(f"mapped{j}" for j in range(len(model.weights) - 1)))
+        mapped = FunctionTransformer(
+            mapped_rows, kw_args={"maps": model.maps, "domain": domain}, feature_names_out=names
+        )
         return Pipeline(
             [("mapped", mapped), ("linear", _linear(model.weights[:-1], model.weights[-1], domain))]
         )
@@ -45,6 +48,16 @@ def to_sklearn(model: Any) -> Any:
         linear = made.regressor_ if isinstance(made, TransformedTargetRegressor) else made
         linear.feature_names_in_ = made.feature_names_in_ = np.array(domain.feature_names, dtype=object)
     return made
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The features of mapped rows, for `get_feature_names_out`: the maps mix columns, so they are numbered."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, transformer: Any, columns: Any) -> tuple[str, ...]:
+        return self.names
 
 
 def mapped_rows(table: Any, maps: Sequence[ReleasedMap], domain: Domain) -> Floats:

@@ -124,8 +124,16 @@ def _some(columns: Sequence[str] | Mapping[str, Column] | None, at: Sequence[int
 
 
 def check_values(estimator: Any) -> None:
-    """ValueError for a value that scikit-learn itself would refuse at a fit, by its own table of allowed values."""
+    """ValueError for a value that scikit-learn itself would refuse at a fit, by its own table of allowed values, and for a method of
+    this one object."""
     kind = type(estimator)
+    parameters = kind._get_param_names()
+    own = [name for name in vars(estimator) if name not in parameters and callable(getattr(kind, name, None))]
+    if own:
+        raise ValueError(
+            f"{kind.__name__} has a method that was set by hand ({own[0]}), which would not be read: only its class and the parameters of its "
+            "constructor are. Make a new one, and write what yours does as a FunctionTransformer or a prepriv Step of your own"
+        )
     if hasattr(kind, "_parameter_constraints"):
         try:
             kind._validate_params(estimator)  # the class's own, whatever an instance was given by hand

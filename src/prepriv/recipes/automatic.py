@@ -167,7 +167,7 @@ def recipe(
     center = _center_of(steps)
     # Of the recipe's own rows, where the space knows less. What was subtracted of a constant feature is left to the bias.
     radius = last.radius if given or center else SCALE
-    bias = round(last.radius / math.hypot(1.0, center) * center, 3) if center else 1.0
+    bias = round(math.hypot(last.radius * center / math.hypot(1.0, center), 1.0), 3)
     learned = auto_learner(
         domain,
         n=n,

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._callers import callers_level
+from prepriv.columns import Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, up
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.recipes.automatic import WeakSignal
+from prepriv.recipes.regression import CURVED
 from prepriv.release.quality import Quality, option_of
 from prepriv.release.shares import MOST, Share, first_of, in_quotes
 
@@ -129,6 +131,28 @@ def bent_in_words(plan: Plan) -> str:
     return (
         "With up to ten columns and a rare class, probabilities can be too high at both ends of a column, because rows are brought to one length (Homogenize): on rows that we made up it was so in "
         "most fits. A second fit or partial dependence can show the same. Steps without it do not: docs/weights.md."
+    )
+
+
+# Steps after which a number says what a straight line says of it.
+_LINES = (
+    "Center", "ClipFeatures", "ClipNorm", "ConstantImputer", "InstanceOptimalCenter", "MeanImputer", "MedianImputer", "MinMaxScaler", "PCA", "RegressionImputer",
+    "Rescale", "ShrunkCenter", "StandardScaler", "TrimmedMeanImputer",
+)  # fmt: skip
+
+
+def straight_in_words(plan: Plan) -> str:
+    """That a number is predicted by a straight line in each column, so that what rises and falls again is not seen. It follows from the plan alone; empty of
+    any other, and of models without a column of numbers."""
+    columns = plan.domain.columns.values()
+    numbers = plan.domain.target is not None and any(isinstance(c, Numeric) for c in columns)
+    if not numbers or any(p.step.name not in _LINES for p in plan.steps):
+        return ""
+    each = plan.signal / len(columns)
+    here = f"; here it is {float(f'{each:.2g}'):g}" if plan.private else ""
+    return (
+        "In each column of numbers the model is a straight line: an effect that rises and falls again is not seen, and partial dependence shows a line, too. "
+        f'`steps: curves` in a schema (`steps="curves"` in Python; in a pipeline SplineTransformer) learns curves where s is {CURVED:g} or more for each column{here}.'
     )
 
 

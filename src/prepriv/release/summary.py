@@ -24,6 +24,7 @@ from prepriv.release.advice import (
     bent_in_words,
     noise_in_words,
     one_number_in_words,
+    straight_in_words,
     sums_in_words,
     to_do,
 )
@@ -135,7 +136,7 @@ class ReportSummary:
                     sums=_of_sums(plan, found),
                     below=below_the_mean_in_words(plan),
                 ),
-                *filter(None, [hardly_reached_in_words(plan), bent_in_words(plan)]),
+                *filter(None, [hardly_reached_in_words(plan), bent_in_words(plan), straight_in_words(plan)]),
             ),
             _promised(report, several),
             found,
