@@ -17,14 +17,21 @@ from sklearn.preprocessing import StandardScaler as Scaler
 
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
-from prepriv.learners import SufficientStatistics
+from prepriv.learners import GradientDescent, Logistic, SufficientStatistics
 from prepriv.plans.shrink import mean_noise
 from prepriv.preprocessing import Center, ConstantImputer, Homogenize, Rescale, ShrunkCenter, StandardScaler
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.scale_map import ScaleReleased
 from prepriv.private_pipeline import reading
 from prepriv.release import noise_of_weights as law_of
-from prepriv.release.coefficients import EACH_HAS_A_LABEL, UNLABELLED, Coefficients, as_compared, most_noise
+from prepriv.release.coefficients import (
+    EACH_HAS_A_LABEL,
+    UNLABELLED,
+    Coefficients,
+    as_compared,
+    most_noise,
+    taken_by_a_constant,
+)
 from prepriv.tables.encoding import encode
 from prepriv.tables.readers import BadData
 
@@ -537,6 +544,18 @@ def test_a_noisy_scale_before_homogenize_is_in_the_noise_of_weights():
     of_scales = np.sqrt(found.at_most[:2] ** 2 - most**2)
     assert 0.6 < seen[0] / of_scales[0] < 1.6 and seen[0] > found.noise[0] / 2
     assert found.noise[0] > of_scales[0] and "and of the scales before Homogenize" in str(found)
+
+
+@pytest.mark.parametrize("center", [0.0, 0.5])
+def test_a_feature_that_is_one_number_in_all_rows_takes_its_part_of_the_intercept(center):
+    """Beside a constant that was centred, too: docs/proofs/gradient_descent.md has the identity."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.uniform(-1, 1, (500, 2)), np.full(500, 0.4)])
+    learner = GradientDescent(Logistic(), steps=30, learning_rate=0.3, clip_norm=2.0, bias=1.7)
+    domain, steps = Domain.box(-1, 1, 3, [0, 1]), [Homogenize(0.8, center=center), Rescale(5.0)]
+    clf = prepriv.PrivateClassifier(domain, epsilon=math.inf, steps=steps, learner=learner, threads=1)
+    model = clf.fit(rows, (rows[:, 0] > 0.5).astype(int)).model_
+    assert model.weights[2] == pytest.approx(0.7 * taken_by_a_constant(model), rel=1e-4)  # as it is encoded
 
 
 def test_weights_of_cells_that_nothing_centres_are_not_compared_with_zero():

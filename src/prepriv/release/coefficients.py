@@ -510,7 +510,7 @@ def most_noise(model: Model) -> Floats | None:
     single = weight_noise(plan)
     if single is None:
         return None
-    off, taken = _off_centre(plan, model.maps, sketched=plan.private), _taken(model)
+    off, taken = _off_centre(plan, model.maps, sketched=plan.private), taken_by_a_constant(model)
     leak = off * np.abs(taken).max() if len(off) == len(weights) - 1 else np.zeros(len(weights) - 1)
     return np.asarray(share_kept(plan, model.maps, weights) * np.hypot(single, leak))
 
@@ -567,7 +567,7 @@ def _perhaps_constant(model: Model) -> NDArray[np.bool_] | None:
     return None
 
 
-def _taken(model: Model) -> Floats:
+def taken_by_a_constant(model: Model) -> Floats:
     """The weight that a feature which is the same small number in every row takes from the intercept, (K,), for each unit of that number."""
     plan, weights = model.declared, model.weights
     constant = next((m for m in model.maps if isinstance(m, HomogeneousRows)), None)

@@ -14,6 +14,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/release/test_coefficients.py", "-k", "scaled_as_a_whole"),
     ),
     Mutant(
+        "a feature that no record has takes no part of what was subtracted from the constant",
+        "a weight of noise that looks certain",
+        "release/coefficients.py",
+        "        of_bias = subtracted / plan.learner.bias**2 * weights[-1] if subtracted else 0.0\n",
+        "        of_bias = 0.0\n",
+        ("tests/release/test_coefficients.py", "-k", "takes_its_part"),
+    ),
+    Mutant(
         "the constant is centred, and the bias is as short as before",
         "a setting that another one rests on",
         "recipes/automatic.py",
