@@ -1084,6 +1084,7 @@ ABOUT_NO_ROW = (
     "Groups add noise to this comparison: without `--by` (`evaluate_by=` or `by=` in Python) the same ε shows more.",
     "Training limits the pull of records far from their prediction.[[any]]",
     "In each column of numbers the model is a straight line: an effect that rises and falls again is not seen[[any]]",  # tests/release/test_summary.py
+    "One noisy gradient stands for all rows of a unit, here up to [[number]], so the probability of a rare class can be far too high[[any]]",  # tests/release/test_summary.py
     "With up to ten columns and a rare class, probabilities can be too high at both ends of a column[[any]]",  # tests/release/test_summary.py
     "StandardScaler leaves [[any]] in units of [[any]] bounds. Training hardly reaches [[any]]",  # tests/release/test_coefficients.py
     'The weight of a "part 1 of [[number]] of its code" is not the effect of a bin: [[any]]',  # tests/release/test_bin_names.py

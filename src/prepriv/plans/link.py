@@ -66,7 +66,9 @@ def share_of_weights(plan: Plan, weights: Floats) -> float | None:
     noise = learner.weight_noise(plan.learner_noise, plan.n) if plan.private else 0.0
     if noise is None:
         return None
-    length = math.fsum(w * w for w in weights.ravel().tolist()) - weights.size * noise**2
+    # The intercepts as they were learned: beside a longer bias feature its weights are that much smaller than what they add to a score.
+    learned = [*weights[:-1].ravel().tolist(), *(weights[-1] / (plan.learner.bias or 1.0)).tolist()]
+    length = math.fsum(w * w for w in learned) - weights.size * noise**2
     ratio = math.sqrt(max(length, 0.0) / reach)
     share = min(1.0, max(_LEAST, math.log(max(ratio, CONVERGED) / CONVERGED) / math.log(FAR / CONVERGED)))
     half = CONVERGED * FAR * reach  # the length of a share of one half

@@ -134,6 +134,20 @@ def bent_in_words(plan: Plan) -> str:
     )
 
 
+_MANY_ROWS = 10  # of a unit, from which on its gradient says little of each row
+
+
+def unit_probabilities_in_words(plan: Plan) -> str:
+    """That probabilities are those of no single row where a unit has many rows. It follows from the plan alone, and is empty of any other."""
+    domain = plan.domain
+    if domain.target is not None or (domain.rows_per_unit or 1) < _MANY_ROWS:
+        return ""
+    return (
+        f"One noisy gradient stands for all rows of a unit, here up to {domain.rows_per_unit:,}, so the probability of a rare class can be far too high, and with it what a "
+        "threshold or class weights make of it. `rows_per_unit: 1` in the schema (`rows_per_unit=1`) has probabilities of single rows (docs/units.md)."
+    )
+
+
 # Steps after which a number says what a straight line says of it.
 _LINES = (
     "Center", "ClipFeatures", "ClipNorm", "ConstantImputer", "InstanceOptimalCenter", "MeanImputer", "MedianImputer", "MinMaxScaler", "PCA", "RegressionImputer",

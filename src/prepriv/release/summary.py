@@ -27,6 +27,7 @@ from prepriv.release.advice import (
     straight_in_words,
     sums_in_words,
     to_do,
+    unit_probabilities_in_words,
 )
 from prepriv.release.quality import Quality
 from prepriv.release.shares import Share
@@ -136,7 +137,15 @@ class ReportSummary:
                     sums=_of_sums(plan, found),
                     below=below_the_mean_in_words(plan),
                 ),
-                *filter(None, [hardly_reached_in_words(plan), bent_in_words(plan), straight_in_words(plan)]),
+                *filter(
+                    None,
+                    [
+                        hardly_reached_in_words(plan),
+                        bent_in_words(plan),
+                        straight_in_words(plan),
+                        unit_probabilities_in_words(plan),
+                    ],
+                ),
             ),
             _promised(report, several),
             found,
