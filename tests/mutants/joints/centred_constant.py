@@ -57,8 +57,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a straight line is not called one",
         "a sentence that is not there",
         "release/summary.py",
-        ", straight_in_words(plan), ",
-        ", ",
+        "                        straight_in_words(plan),\n",
+        "",
         ("tests/release/test_summary.py", "-k", "straight_line"),
     ),
 )
