@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -88,9 +89,10 @@ class PipelineReading:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the chosen way. ValueError if no way is available, or if n decides the way and is not known."""
+        """The steps of the chosen way. ValueError if no way is available, or if n decides the way and is not known. While n is not known, they are
+        those of much signal."""
         sure = self.n is None and self.ways.sure in ("free", "sketch")
-        return self.ways.kept(self.domain) if sure else self.taken.steps
+        return self.ways.kept(self.domain, math.inf) if sure else self.taken.steps
 
     @property
     def says(self) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,3 +113,14 @@ def test_the_linear_recipe_is_a_pipeline_of_scikit_learn(classes):
     assert (theirs.predict(table) == model.predict(table)).all()
     scores = scores if scores.shape[1] > 1 else scores[:, 0]
     np.testing.assert_allclose(theirs.decision_function(table), scores, atol=1e-9)
+
+
+def test_mapped_features_are_numbered_and_a_pickle_knows_it_too():
+    """A reader's: `get_feature_names_out` ended in the advice to call what was called."""
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 3))
+    model = PrivateClassifier(Domain.box(0, 1, 3, [0, 1]), epsilon=3.0, steps="linear", threads=1)
+    theirs = model.fit(x, (x[:, 0] > 0.5).astype(int)).model_.to_sklearn()
+    for pipeline in (theirs, pickle.loads(pickle.dumps(theirs))):
+        assert list(pipeline[:-1].get_feature_names_out()) == ["mapped0", "mapped1", "mapped2", "mapped3"]
+        assert pipeline[:-1].transform(x).shape == (300, 4)

@@ -208,8 +208,9 @@ def plan_evaluation(
 
     Of a model of a number: some of "absolute_error", "squared_error", "r2", and, only if it is named, "residuals", how many
     rows have which signed error. error_bound: the largest error that counts, in the target's unit; larger ones are cut to
-    it, and noise grows with it (default: a quarter of the distance of the bounds). bins: the number of bins of equal width
-    between -error_bound and error_bound (default: 20).
+    it, and noise grows with it (default: a quarter of the distance of the bounds). That distance is the largest, also written
+    up to a thousandth above it, since sentences name it rounded. bins: the number of bins of equal width between -error_bound
+    and error_bound (default: 20).
 
     by: a declared categorical column. Its categories, "other" and "missing" are groups; each is measured by itself, at the
     noise of one measurement, since a row is in one group. Figures of all rows are of the sums over g groups, whose noise is

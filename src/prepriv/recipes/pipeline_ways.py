@@ -162,8 +162,8 @@ class PipelineWays(StepRule):
         """Whether nothing is paid."""
         return self.fitted.way == "free"
 
-    def kept(self, domain: Domain, s: float = math.inf) -> tuple[Step, ...]:
-        """The steps as the pipeline has them, shares left open. s: the signal; while it is not known, enough."""
+    def kept(self, domain: Domain, s: float) -> tuple[Step, ...]:
+        """The steps as the pipeline has them, shares left open. s: the signal, of which the centre of the constant feature follows."""
         fitted = self.fitted if self.free else replace(self.fitted, payment=Sketch(self.share))
         if self.target:
             return (fitted, ClipNorm(_TARGET_CUT * math.sqrt(fitted.features)), Rescale(_TARGET_SCALE))
@@ -305,7 +305,8 @@ class PipelineWays(StepRule):
     def _by_sketch(self, domain: Domain, n: int, mu: float) -> bool:
         """Whether a sketch would carry enough."""
         with suppress(ValueError):
-            return self._signal(settled(self.kept(domain), domain.with_n(n), mu), domain, n, mu).enough
+            steps = settled(self.kept(domain, math.inf), domain.with_n(n), mu)  # the sketch alone is asked
+            return self._signal(steps, domain, n, mu).enough
         return False
 
     @property
