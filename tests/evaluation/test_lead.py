@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import prepriv
 from prepriv import Domain
 from prepriv.evaluation.evaluation_plan import plan_evaluation
 from prepriv.evaluation.measured_quality import lead_of, quality_of
@@ -105,3 +106,25 @@ def test_the_page_says_by_how_much():
     open_ = replace(found, lead=Share("lead", 0.11, -0.01, 0.18))
     assert not open_.beats_the_commonest and "does not beat" in " ".join(open_.good())
     assert found.to_json()["more_right_than_the_commonest_class"]["low"] == 0.04
+
+
+def test_probabilities_are_compared_with_the_shares_of_the_classes():
+    """Log loss stood beside nothing: whether probabilities say more than the shares of the classes was not known."""
+    rng = np.random.default_rng(0)
+    shares = np.array([0.5, 0.3, 0.15, 0.05])
+    x, y = rng.uniform(0, 1, (6000, 2)), rng.choice(4, 6000, p=shares)
+    x[:, 0] = (y + x[:, 0]) / 4  # the columns tell the classes
+    clf = prepriv.PrivateClassifier(prepriv.Domain.box(0, 1, 2, classes=(0, 1, 2, 3)), epsilon=4)
+    clf.fit(x[:3000], y[:3000])
+    held, exact = 0, float(-shares @ np.log(shares))
+    for _ in range(30):
+        new = rng.choice(4, 3000, p=shares)
+        rows = np.column_stack([(new + rng.uniform(0, 1, 3000)) / 4, rng.uniform(0, 1, 3000)])
+        found = clf.evaluate(rows, new, epsilon=1).quality
+        assert " better than the share of each class" in " ".join(found.good())
+        held += found.loss_of_shares[1] <= exact <= found.loss_of_shares[2]
+    assert held >= 26  # of 95 in 100
+    worse = clf.evaluate(x[3000:], rng.permutation(y[3000:]), epsilon=1).quality
+    assert " worse than the share of each class" in " ".join(worse.good())
+    few = clf.evaluate(x[3000:3300], y[3000:3300], epsilon=0.3).quality
+    assert few.loss_of_shares is None and "share of each class" not in " ".join(few.good())

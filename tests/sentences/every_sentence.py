@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 from known_rows import Known, numbers
 
+from prepriv.evaluation.evaluation_plan import LOSS_BOUND
+
 _NUMBER = r"-?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?"
 _PARTS = {
     "share": rf"(?:(?P<v>{_NUMBER})(?: \((?P<low>{_NUMBER}) to (?P<high>{_NUMBER})\))?|at most (?P<most>{_NUMBER})|at least (?P<least>{_NUMBER}))",
+    "other": rf"(?P<v2>{_NUMBER}) \((?P<low2>{_NUMBER}) to (?P<high2>{_NUMBER})\)",
     "n": r"(?P<n>[\d,.]+)",
     "m": r"(?P<m>[\d,.]+)",
     "class": r'"(?P<class>[^"]*)"',
@@ -237,6 +240,21 @@ def _probabilities_off(known: Known, said: dict[str, Any]) -> bool:
         gap is not None
         and read(said["low"]) - 600 * noise - 0.1 <= 100 * abs(gap) <= read(said["high"]) + 600 * noise + 0.1
     )
+
+
+@says(
+    *(
+        f"Its probabilities are {known} the share of each class, answered for every row: log loss [[share]] beside [[other]]."
+        for known in ("better than", "worse than", "not shown to be better or worse than")
+    )
+)
+def _beside_shares(known: Known, said: dict[str, Any]) -> bool:
+    y = known.table.y[known.labelled()]
+    shares = np.array([max((y == c).mean(), 1e-9) for c in known.case.classes])
+    exact = float(shares @ np.minimum(-np.log(shares), LOSS_BOUND))
+    noise = known.seen["noise"].get((None, "log loss"), 0.0)
+    ends = said["v2"], said["low2"], said["high2"]
+    return figure_agrees(known, said, "log loss", times=1) and agrees(exact, *ends, noise)
 
 
 @says(
@@ -1029,7 +1047,7 @@ def _cells(known: Known, said: dict[str, Any]) -> bool:
 @says(
     "Too few records beside the noise to say how often it recognises [[names]]: [[any]] would tell more.",
     "Too few records beside the noise to say how often it recognises [[names]]: that takes about [[any]] of a class among the [[any]]; [[any]] more of them.",
-    "Too few records beside the noise to say how often it recognises [[names]]: no number among the [[any]] is enough with so much noise[[any]] more of them.",
+    "Too few records beside the noise to say how often it recognises [[names]]: with so much noise no number of a class among the [[any]] is enough[[any]] more of them.",
     "Do not rely on the model to recognise [[names]] before that is measured: there were too few records beside the noise.",
 )
 def _unknown_recall(known: Known, said: dict[str, Any]) -> bool:

@@ -344,7 +344,7 @@ def _say_few(plan: Plan, *, measured: bool) -> None:
     say whether a number is predicted better than its mean."""
     if not plan.private:
         return
-    if not measured and (below := below_the_mean_in_words(plan)):
+    if not measured and (below := below_the_mean_in_words(plan, often=True)):
         console.print(f"WARNING: nothing measures this model (`--holdout 0.2` does). {below}", soft_wrap=True)
         return
     strength = plan.n * gdp_mu(plan.epsilon, plan.delta)

@@ -94,8 +94,8 @@ def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:
             )
         if told := _apart(wanted, other, first, k):
             raise ValueError(
-                f"candidates {first} and {k} read a table differently ({told}), and a choice reads it once. Two pipelines need the same columns, and where "
-                "one imputes a column both must. Where one is not a pipeline, it has no imputer: declare the column as Numeric(low, high, "
+                f"candidates {first} and {k} read a table differently ({told}), and a choice reads it once. Two pipelines need the same columns. Where "
+                "one takes gaps both must: begin both with a SimpleImputer. Where one is not a pipeline, declare the column as Numeric(low, high, "
                 'missing="impute") in the domain of both'
             )
     if any(_differ(column, domain.columns.get(name)) for name, column in wanted.columns.items()) or (
@@ -127,7 +127,7 @@ def _apart(one: Domain, two: Domain, first: int, second: int) -> str:
                 if getattr(d.columns[name], "missing", "") == "impute"
             ]
             if len(kept) == 1:
-                return f"only candidate {kept[0]} has an imputer for {name!r}"
+                return f"only candidate {kept[0]} takes gaps in {name!r}, which its steps fill or let through"
             return f"{name!r} is declared differently"
     same = replace(one, n=None) == replace(two, n=None) and list(one.columns) == list(two.columns)
     return "" if same else "their domains are not the same"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prepriv._text import printable
 from prepriv.columns import Categorical
 from prepriv.evaluation import intervals
+from prepriv.evaluation.evaluation_plan import LOSS_BOUND
 from prepriv.evaluation.figures import ACCURACY, Measured, mean_of_all
 from prepriv.evaluation.groups import Difference, Group
 from prepriv.evaluation.intervals import Figure
@@ -48,12 +49,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         compared = None if r2 is None or r2.low is None or r2.high is None else (r2.low, r2.high)
         shown = r2 is not None and (r2.low or 0.0) > 0
         bound = plan.error_bound if plan.error_share < 1 else None
-        absolute, residual = (
-            None
-            if f is None or f.value is None or f.low is None or f.high is None
-            else (f.value, f.low, f.high)
-            for f in map(made.figures.get, ("mean absolute error", "mean residual"))
-        )
+        absolute, residual = (_ends(made.figures.get(f)) for f in ("mean absolute error", "mean residual"))
         residuals = made.figures.get("mean residual")
         own = _error_of_groups(plan.measures)
         return Quality(
@@ -123,12 +119,42 @@ def quality_of(made: PrivateEvaluation) -> Quality:
         lead=lead_of(rows),
         apart=None if fewer else _apart(rows),
         off="" if fewer else _off(rows),
+        several_commonest="confusion" in rows.counts and int(_perhaps_commonest(rows).sum()) > 1,
+        loss=None if fewer else _ends(rows.figures.get("log loss")),
+        loss_of_shares=None if fewer else _loss_of_shares(rows),
         group_apart={}
         if fewer
         else {g: told for g, rows_of in made.groups.items() if (told := _apart(rows_of)) is not None},
         scores_alone=None if fewer else _scores_alone(rows),
         recall_takes=for_recall(rows),
     )
+
+
+def _ends(made: Figure | None) -> tuple[float, float, float] | None:
+    """A figure and the ends of its interval; None where it was not measured, or refused."""
+    if made is None or made.value is None or made.low is None or made.high is None:
+        return None
+    return made.value, made.low, made.high
+
+
+def _loss_of_shares(rows: Measured) -> tuple[float, float, float] | None:
+    """Log loss of answering every row with the share of each class by the noisy counts, cut as that of the model is, and the ends of its interval.
+
+    None where no confusion matrix was measured, or noise hides the shares: then the interval, which takes their logarithms as known, would be too short.
+    """
+    if "confusion" not in rows.counts:
+        return None
+    counts = rows.counts["confusion"]
+    sizes, most = np.maximum(counts.sum(axis=1), 0.0), math.log(len(counts))  # of equal shares
+    losses = -np.log(np.maximum(sizes / max(sizes.sum(), 1.0), math.exp(-LOSS_BOUND))) / LOSS_BOUND
+    each = np.repeat(losses, len(counts))
+    made = _ends(
+        intervals.scaled(intervals.mean_of("of shares", counts.ravel(), each, rows.noise), LOSS_BOUND)
+    )
+    if made is None or made[2] - made[1] > most / 2:
+        return None
+    value, low, high = (min(max(end, 0.0), most) for end in made)
+    return value, low, high
 
 
 def _mean_target(made: PrivateEvaluation) -> tuple[float, float, float] | None:
@@ -257,14 +283,19 @@ def lead_of(rows: Measured) -> Share | None:
     hits, most_of = rows.right, commonest(rows)
     if hits is None or most_of is None or None in (hits.value, most_of.value, *(f.value for f in over)):
         return Share("lead")
-    sizes = counts.sum(axis=1)
-    most = int(np.argmax(sizes))
-    drawn = np.maximum(sizes, 0.0) + rows.noise**2 * len(counts)
-    perhaps = sizes[most] - sizes < _SURELY * np.sqrt(drawn + drawn[most])  # the commonest of all people
+    most, perhaps = int(np.argmax(counts.sum(axis=1))), _perhaps_commonest(rows)
     low = min(figure.low or 0.0 for figure in over)
     high = max(figure.high or 0.0 for figure, is_it in zip(over, perhaps) if is_it)
     least, farthest = ((hits.low or 0.0) - (most_of.high or 0.0), (hits.high or 0.0) - (most_of.low or 0.0))
     return Share("lead", over[most].value, max(low, least), min(high, farthest))
+
+
+def _perhaps_commonest(rows: Measured) -> Any:
+    """Which classes may be the commonest of all people, (classes,): noise and chance explain that they have fewer records."""
+    sizes = rows.counts["confusion"].sum(axis=1)
+    drawn = np.maximum(sizes, 0.0) + rows.noise**2 * len(sizes)
+    most = int(np.argmax(sizes))
+    return sizes[most] - sizes < _SURELY * np.sqrt(drawn + drawn[most])
 
 
 def _rare(rows: Measured) -> tuple[str, ...]:

@@ -275,5 +275,5 @@ def _descent(
         bias=bias,
         lead=lead,
         mean_error=mean_error,
-        weight_bound=WEIGHT_BOUND if moved else math.inf,
+        weight_bound=WEIGHT_BOUND if moved or not math.isfinite(s) else math.inf,
     )

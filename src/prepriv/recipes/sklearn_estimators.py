@@ -111,6 +111,11 @@ def read_estimator(last: Any, domain: Domain, path: str = "") -> tuple[Any, Any,
             f"{name} does not learn a label, and prepriv has no private form of it. A pipeline here ends in an estimator of a label or a target; "
             "`prepriv.describe` and `prepriv.sketch` describe a table without one"
         )
+    of_sklearn = {base.__name__ for base in type(last).__mro__[1:] if base.__module__.startswith("sklearn.")}
+    if not type(last).__module__.startswith("sklearn.") and (own := sorted(of_sklearn & {*open_here})):
+        raise ValueError(
+            f"{name} is a class of your own, whose code is not read: take {own[0]} itself, with the same settings"
+        )
     if name not in open_here:
         raise ValueError(_refusal(name, domain, open_here, CLASSIFIERS if numbers else REGRESSORS))
     class_path(type(last))  # that class exactly

@@ -13,7 +13,7 @@ import numpy as np
 from prepriv._callers import callers_level
 from prepriv.columns import Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
-from prepriv.guarantees.printed import exact, up
+from prepriv.guarantees.printed import exact, measured_alone, up
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.recipes.automatic import WeakSignal
 from prepriv.recipes.regression import CURVED
@@ -98,12 +98,35 @@ _BELOW = (
 )  # of runs, benchmarks/regression_floor.py --grid
 
 
-def below_the_mean_in_words(plan: Plan) -> str:
-    """How often a model of a number was worse than its mean at such a budget, and from which ε it hardly ever is. Empty of classes,
-    and where it is not so."""
-    if plan.domain.target is None or not plan.private or plan.signal >= HELD:
+# s times the share that a target's standard deviation is of the distance of its bounds: benchmarks/wide_bounds.py
+_SPREAD_HELD = 20  # from which on hardly any run was worse than the mean
+_SPREAD_TOLD = 0.02  # share from which on it is said
+_SPREAD_WARNED = 0.05  # share from which on a fit warns of it
+_SPREAD_RUNS = ((5, 122, 191), (_SPREAD_HELD, 23, 192), (math.inf, 1, 141))  # (up to which, worse, runs)
+
+
+def below_the_mean_in_words(plan: Plan, *, often: bool = False) -> str:
+    """How often a model of a number was worse than its mean at such a budget, and what more it takes. Empty of classes, and where it is hardly ever so.
+
+    often: empty, too, where it is so of targets alone that are nearly all the same.
+    """
+    target = plan.domain.target
+    if target is None or not plan.private:
         return ""
     counted = "records" if plan.domain.unit is None else "units"
+    s = float(f"{plan.signal:.2g}")
+    if plan.signal >= HELD:
+        share = _SPREAD_HELD / plan.signal
+        if share < (_SPREAD_WARNED if often else _SPREAD_TOLD):
+            return ""
+        part = f"{measured_alone(100 * share, 2)} % of the distance of its bounds"
+        least = part if target.log else f"{measured_alone(share * (target.high - target.low), 2)} ({part})"
+        (few, below, runs), (_, some, more), (_, hardly, rest) = _SPREAD_RUNS
+        return (
+            f"The model can be worse than the mean, answered for every row, unless the standard deviation of {'the logarithm of ' * target.log}the number is {least} or more. s ({counted} times budget) is {s:g} here, and "
+            f"that share of it would be {_SPREAD_HELD}. On tables we measured, the default recipe was worse in {below} of {runs} runs with less than {few}, in {some} of {more} with up to {_SPREAD_HELD}, and in {hardly} of {rest} with more. "
+            "Narrower bounds, if you know them without the table, help for nothing; so do a larger ε and fewer columns."
+        )
     below, runs = next((below, runs) for most, below, runs in _BELOW if plan.signal < most)
     enough = larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta)
     named = (
@@ -113,8 +136,8 @@ def below_the_mean_in_words(plan: Plan) -> str:
     )
     return (
         f"At this ε a model of a number can be worse than the mean, answered for every row: on tables we measured the default recipe was so in {below} of {runs} runs "
-        f"with such an s ({counted} times budget), which is {float(f'{plan.signal:.2g}'):g} here. From s = {HELD} on, which is {named} here, it was so in 2 of 345. "
-        "A skewed target, such as a count, and many columns need more."
+        f"with such an s ({counted} times budget), which is {s:g} here. From s = {HELD} on, which is {named} here, it was so in 2 of 345. "
+        "Those are numbers whose standard deviation is 10 to 20 % of the distance of their bounds. One of 5 %, such as a count with a few large values, takes up to four times as much, and many columns take more."
     )
 
 
@@ -254,10 +277,19 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
             warnings.warn(one, NoiseAlone, stacklevel=callers_level())
     from prepriv.release.coefficients import hardly_reached_in_words
 
-    for wide in filter(None, (wide_bounds_in_words(model), hardly_reached_in_words(model.declared))):
+    plain = (
+        wide_bounds_in_words(model),
+        hardly_reached_in_words(model.declared),
+        unit_probabilities_in_words(model.declared),
+    )
+    for wide in filter(None, plain):
         with contextlib.suppress(UserWarning):
             warnings.warn(wide, UserWarning, stacklevel=callers_level())
-    below = "" if one or (found is not None and found.beats_mean) else below_the_mean_in_words(model.declared)
+    below = (
+        ""
+        if one or (found is not None and found.beats_mean)
+        else below_the_mean_in_words(model.declared, often=True)
+    )
     if below:
         with contextlib.suppress(UserWarning):
             measure = " Measure it before it is used: `holdout=0.2`, or `evaluate` on rows that were not trained on."

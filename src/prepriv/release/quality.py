@@ -111,6 +111,10 @@ class Quality:
         Balanced accuracy or AUC with its interval, where that lies above chance. None: nothing shows that it tells classes apart.
     off : str
         How far probabilities are shown to be off on average; "" where they are not.
+    several_commonest : bool
+        Whether noise or chance may have chosen the commonest class among several.
+    loss, loss_of_shares : (float, float, float), optional
+        Log loss of its probabilities, and of answering every row with the share of each class, with the ends of their intervals. None: not measured, or refused.
     scores_alone : (str, int), optional
         The rarer of two classes and about how many records it has, where AUC was refused beside the noise of several measures and that of the
         scores alone would most probably give it. None: not so.
@@ -169,6 +173,9 @@ class Quality:
     lead: Share | None = None
     apart: str | None = None
     off: str = ""
+    several_commonest: bool = False
+    loss: tuple[float, float, float] | None = None
+    loss_of_shares: tuple[float, float, float] | None = None
     group_apart: Mapping[str, str] = field(default_factory=dict)
     scores_alone: tuple[str, int] | None = None
     perhaps_trained_on: bool = False
@@ -585,7 +592,8 @@ class Quality:
             yield f"It is not known how often the commonest class alone would be right: {why}."
             return
         two = len(self.recalls) == 2 and (self.commonest.low or 0.0) <= 0.5
-        named = "perhaps the commonest class" if two else "the commonest class"
+        several = len(self.recalls) > 2 and self.several_commonest
+        named = "perhaps the commonest class" if two or several else "the commonest class"
         yield f"Always predicting {in_quotes(self.commonest)}, {named}, would be right {self.commonest} times in 100."
         if self.below_the_commonest:
             yield f"So the model is right less often than always answering {in_quotes(self.commonest)}{self._by_how_much}."
@@ -594,6 +602,23 @@ class Quality:
         else:
             yield f"As far as this measurement can tell, the model does not beat always answering {in_quotes(self.commonest)} in accuracy."
         yield from self._of_rare()
+        yield from self._of_probabilities()
+
+    def _of_probabilities(self) -> Iterator[str]:
+        """Log loss beside that of the shares of the classes."""
+        if self.loss is None or self.loss_of_shares is None:
+            return
+        (_, low, high), (_, least, most) = self.loss, self.loss_of_shares
+        told, other = (
+            f"{v} ({a} to {b})" for v, a, b in (measured(*self.loss), measured(*self.loss_of_shares))
+        )
+        if high < least:
+            known = "Its probabilities are better than"
+        elif low > most:
+            known = "Its probabilities are worse than"
+        else:
+            known = "Its probabilities are not shown to be better or worse than"
+        yield f"{known} the share of each class, answered for every row: log loss {told} beside {other}."
 
     @property
     def _by_how_much(self) -> str:

@@ -42,11 +42,11 @@ class Takes:
     def of_recall(self, alone: str, *, set_aside: bool) -> str:
         """What recalls take: the end of a sentence. alone: the option that measures them alone."""
         which = f"{self.counted} {'that were set aside' if set_aside else 'measured'}"
-        least = f"that takes about {_records(self.now)} of a class among the {which}"
-        if self.now == math.inf:
-            least = f"no number among the {which} is enough with so much noise"
         ways = self._with_less_noise(alone, set_aside, _records)
-        return f"{least}{f', or {ways}' if ways else ''}"
+        if self.now == math.inf:
+            none = f"with so much noise no number of a class among the {which} is enough"
+            return f"{none}{f': that takes {ways}' if ways else ''}"
+        return f"that takes about {_records(self.now)} of a class among the {which}{f', or {ways}' if ways else ''}"
 
     def of_r2(self, alone: str, *, set_aside: bool) -> str:
         """What R² takes: the end of a sentence. alone: the option that measures it alone."""
