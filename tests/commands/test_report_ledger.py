@@ -1513,3 +1513,24 @@ def test_a_page_a_score_or_a_schema_that_lies_beside_another_model_is_asked_abou
     out = capsys.readouterr().out
     assert code == 8 and f"it is the page of a model that was not given ({digits})" in out
     assert f"lies beside {of[good]}, whose own page is not among the files given" in out
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("train: Rescale", "plan of the model is not the one that row 1 paid for"),
+        ("hold out 0.5, evaluate: scores, train: Rescale", "the page with the score is: row 1 paid for one"),
+    ],
+)
+def test_a_model_of_another_plan_is_not_asked_for_a_score_that_nobody_paid_for(tmp_path, capsys, note, said):
+    """A reader signed models with other bounds again, and was sent to ask for a page with a score that never was."""
+    book = Ledger.create(tmp_path / "L.db", "people", epsilon=4, delta=1e-3)
+    domain = prepriv.Domain({"dose": prepriv.Numeric(0, 2)}, classes=["no", "yes"], n=50)
+    model = prepriv.PrivateClassifier(domain, steps=[], learner=LEARNER, threads=1).fit(ROWS, LABELS).model_
+    amounts = {"adjacency": "replace-one", "epsilon": model.declared.epsilon, "delta": model.declared.delta}
+    charge = book.charge("x", "0" * 64, note=note, **amounts)
+    receipt = {"plan_uid": "x", "sequence": charge.sequence, "head": charge.head}
+    replace(model, receipt=receipt).save(tmp_path / "m")
+    book.released("x", hashlib.sha256((tmp_path / "m" / "model.json").read_bytes()).hexdigest())
+    assert run(["report", str(tmp_path / "m"), "--ledger", str(tmp_path / "L.db")]) == 8
+    assert said in " ".join(capsys.readouterr().out.split())

@@ -559,3 +559,31 @@ def test_bins_of_a_histogram_are_named_by_their_own_edges(column, bins, first, l
     assert column.written == "number" or found.lines()[1][2].low > 400
     assert (names[0], names[-1], len({*names})) == (first, last, bins)
     assert first in str(found)
+
+
+@pytest.mark.parametrize(("low", "said"), [(66, True), (0, False)])
+def test_a_mean_at_a_bound_is_said(low, said, tmp_path, monkeypatch, capsys):
+    """A reader declared years for a column of decades: the mean of 66.000 looked plausible."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"age": rng.uniform(6.6, 10.9, 4000), "y": rng.choice(["a", "b"], 4000)}).to_csv(
+        "t.csv", index=False
+    )
+    (tmp_path / "S.yaml").write_text(
+        f"label: {{name: y, classes: [a, b]}}\nrows: 4000\ncolumns: {{age: {{type: numeric, low: {low}, high: 109}}}}\n"
+    )
+    asked = [
+        "ask",
+        "t.csv",
+        "mean(age)",
+        "median(age)",
+        "--schema",
+        "S.yaml",
+        "--epsilon",
+        "1",
+        "--out",
+        "a.json",
+    ]
+    assert run(asked) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert said == ("LOOK AT 'age'" in told and "declared bound 66" in told)

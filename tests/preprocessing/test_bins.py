@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from prepriv.preprocessing.bins import BinCodes, codes
 from prepriv.preprocessing.maps import read_map, write_map
 from prepriv.release.model import Model
 from prepriv.release.shape_picture import shape_picture as picture
+from prepriv.release.shapes import _OF_CLASSES, _OF_NUMBERS, flat_in_words
 from prepriv.runs.train import train
 
 RNG = np.random.default_rng(0)
@@ -224,6 +227,19 @@ def test_the_page_draws_the_shapes(additive):
     page = additive.report_.to_html()
     assert all(page.count(f"<title>What {c} adds to the score</title>") == 1 for c in "abc")
     assert "Its largest weights" not in page and len(page) < 1_000_000
+    assert "therefore too flat" in page
+
+
+def test_what_is_said_of_heights_is_what_docs_say(additive):
+    """A reader measured curves of a third of their height, with a band that excludes the truth, and nothing said so."""
+    text = (Path(__file__).parents[2] / "docs/additive.md").read_text("utf-8")
+    for what, kinds in (("two classes", _OF_CLASSES), ("numbers", _OF_NUMBERS)):
+        for most, height in kinds:
+            row = re.search(rf"\| {what} \| \d+ to {most:g} \| \d+ \| [-.\d]+ \| ([.\d]+) \|", text)
+            assert row is not None and round(100 * float(row[1])) == height
+    height = next(h for most, h in _OF_CLASSES if additive.model_.declared.signal < most)
+    assert f"had {height} % of its height" in flat_in_words(additive.model_.declared)
+    assert flat_in_words(replace(additive.model_.declared, epsilon=math.inf)) == ""
 
 
 def test_bands_are_what_noise_alone_makes():

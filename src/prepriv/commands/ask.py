@@ -124,3 +124,5 @@ def _show_expected(plan: AskedPlan) -> None:
 def _show(found: Answers) -> None:
     print_spent(found.guarantee_, found.plan.look, found.plan.domain)
     print_table(interval_title(found.plan.cut), ("question", "", ""), found.in_short())
+    for line in found.at_bounds:
+        console.print(line, soft_wrap=True)

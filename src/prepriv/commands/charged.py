@@ -42,8 +42,8 @@ from prepriv.runs.booked import booked_otherwise, cannot_show, charge_of_draft, 
 
 _UNRECORDED = "that row {row} paid for this very file: its release is not recorded, so the ledger names no artifact of it"
 COARSER = (
-    "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give the claim of "
-    "the page for what it covers, and the cap of the ledger for all other uses of these people's data"
+    "these figures know ε and δ alone, which is what this ledger keeps, so they are higher than a claim about the same charges. In an assessment give both: the claim of "
+    "the page for what it covers, and the cap of the ledger, which holds for all uses of these people's data together"
 )
 """Of sums of a ledger that keeps ε and δ alone."""
 _GIVE = ", and give it to `prepriv report MODEL --verify`, or to `prepriv ledger verify`"
@@ -390,6 +390,20 @@ def _not_shown(
     a_part = model.choice is None and row.plan_hash != model.declared.hash
     more = SCORE in booked or (a_part and (not edited or "hold out" in _kinds(row)))
     found = list[str]()
+    kinds = _kinds(row)
+    if (
+        a_part
+        and not edited
+        and SCORE not in booked
+        and "train" in kinds
+        and not {"hold out", "choose"} & {*kinds}
+    ):
+        # what else a charge is for stands in its note before the training
+        found.append(
+            f"why the plan of the model is not the one that {which} paid for{_noted(row)}: the note names a training and nothing else. The model, or the ledger, was written again. "
+            "Ask for the files and the head of the day of the release"
+        )
+        more = False
     if more and (page is None or page.measured is None):
         charged = _MEASURED.search(row.note)
         beyond = "one" if SCORE in booked else "more than this model"

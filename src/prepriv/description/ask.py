@@ -23,6 +23,7 @@ from prepriv.description.questions import Histogram
 from prepriv.domain import Domain
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
+from prepriv.guarantees.printed import measured_alone
 from prepriv.mechanisms.session import Session
 from prepriv.release.summary import promised
 from prepriv.runs.admit import admit
@@ -30,6 +31,8 @@ from prepriv.tables.encoding import Table, encode, with_source
 from prepriv.tables.stream import as_stream
 from prepriv.tables.units import by_unit
 
+_AT_BOUND = 0.03  # of the distance of the bounds: a mean so near one of them lies at it
+_AT_BOUND_ENDS = 0.1  # the same, of its interval
 _COUNTED = ("count", "share", "histogram", "crosstab")  # kinds of questions whose cells may hold no record
 
 
@@ -94,12 +97,32 @@ class Answers(Mapping[str, Answer]):
             for what, told in _in_short(q, found, self.plan)
         ]
 
+    @property
+    def at_bounds(self) -> list[str]:
+        """Of each column whose mean lies at a declared bound, as cells in another unit make it: a sentence. That of a count that is mostly small lies further from 0 as a rule."""
+        found = {}
+        for question, e in self.found.items():
+            asked = Asked.of(question)
+            if asked.kind != "mean" or not isinstance(e, Estimate) or math.isnan(e.value):
+                continue
+            name = asked.columns[0]
+            column = self.plan.domain.columns[name]
+            assert isinstance(column, Numeric)
+            for bound in (column.low, column.high):
+                apart, *ends = (abs(x - bound) / (column.high - column.low) for x in (e.value, e.low, e.high))
+                if apart <= _AT_BOUND and min(ends) <= 1e-9 and max(ends) <= _AT_BOUND_ENDS:
+                    found[name] = (
+                        f"LOOK AT {name!r}: as far as this can tell, its mean lies at the declared bound {measured_alone(bound, 4)}, and a cell beyond a bound counts as the nearer one. "
+                        "If most cells should not lie there, are they in the unit of the bounds? `prepriv validate DATA --schema S.yaml` (`prepriv.validate`) counts those outside, for the curator alone"
+                    )
+        return [printable(said) for said in found.values()]
+
     def __str__(self) -> str:
         lines = [
             printable(f"{': '.join(filter(None, (q, what)))}: {told}") for q, what, told in self.in_short()
         ]
         cut = [printable(f"{name}: {said}") for name, said in self.plan.cut]
-        return "\n".join([*lines, *cut, *self.plan.notes])
+        return "\n".join([*lines, *self.at_bounds, *cut, *self.plan.notes])
 
     __repr__ = __str__
 

@@ -410,6 +410,8 @@ class Model:
     def shapes(self) -> list[Shape]:
         """What each column adds to the score of an additive model (`steps="additive"`), with bands that cover the noise alone.
 
+        Curves are flatter than without privacy, because training ends early: read where they rise and fall, not by how much (docs/additive.md).
+
         ValueError for a model that is not a sum of functions of its columns.
         """
         from prepriv.release.shapes import shapes

@@ -51,6 +51,7 @@ from prepriv.release.quality import Quality
 from prepriv.release.report import TITLES, Report
 from prepriv.release.review import asked_of_curator, review, shown_by_verify
 from prepriv.release.shape_picture import shape_picture
+from prepriv.release.shapes import flat_in_words
 from prepriv.release.shares import lowest
 from prepriv.release.summary import cap_in_words, charged_earlier, origin_of, seen_with, set_aside
 
@@ -107,6 +108,7 @@ def page(report: Report) -> str:
         + fills_on_page(() if report.model is None else noisy_fills(plan, report.model.maps)),
         shapes=[Markup(one) for one in drawn],
         shapes_of=of,
+        flat=flat_in_words(plan) if drawn else "",
         speaks_for=_speaks_for(plan, report.model),
         noise=noise_elsewhere(plan) if guarantee is not None else (),
         left=left(plan, report.model, measured=report.measured is not None),
