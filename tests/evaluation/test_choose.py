@@ -272,5 +272,5 @@ def test_candidates_that_keep_gaps_apart_are_named_and_the_advice_works():
         if missing:
             assert prepriv.choose(both, table, table.a, domain, epsilon=4.0) is not None
         else:
-            with pytest.raises(ValueError, match=r"candidate 1 .* imputer"):
+            with pytest.raises(ValueError, match=r"candidate 1 takes gaps .* SimpleImputer"):
                 prepriv.choose(both, table, table.a, domain, epsilon=4.0)
