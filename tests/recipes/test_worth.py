@@ -283,6 +283,15 @@ def test_a_number_that_varies_little_beside_its_bounds_is_said():
         low = high
 
 
+def test_an_additive_regression_of_a_hundred_columns_is_trained_without_privacy():
+    """It was refused: "the gradient has no finite bound"."""
+    x = np.random.default_rng(0).uniform(-1, 1, (800, 100))
+    domain = Domain.box(-1, 1, 100, target=prepriv.Numeric(-9, 9))
+    y = 3.0 * x[:, 0] ** 2 + x[:, 1]
+    reg = prepriv.PrivateRegressor(domain, epsilon=math.inf, steps="additive").fit(x, y)
+    assert np.square(reg.predict(x) - y).mean() < 0.4 * y.var()
+
+
 def test_probabilities_that_may_be_worse_than_shares_are_said(tmp_path, monkeypatch, capsys):
     """A reader: eight classes of 1,500 records had a higher log loss than the shares of the classes, and nothing said so."""
     monkeypatch.chdir(tmp_path)
