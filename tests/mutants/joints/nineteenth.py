@@ -48,9 +48,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "curves of an additive model are not called too flat",
         "a picture that is read for what it is not",
-        "release/report.html.j2",
-        " {{ flat }}</p>",
-        "</p>",
+        "release/page.py",
+        'flat=flat_in_words(plan) if drawn else "",',
+        'flat="",',
         ("tests/preprocessing/test_bins.py", "-k", "draws_the_shapes"),
     ),
     Mutant(
