@@ -1,4 +1,4 @@
-"""How much of softmax beside the exact inverse: log loss by the share of the classes and by that of the released weights, less the best of five shares.
+"""How much of softmax beside the exact inverse: log loss by the share of the classes and by the rule in use, less the best of five shares.
 
     python benchmarks/softmax_share.py --data FOLDER [--epsilon 0.3 1 4] [--seed 5] [--steps auto]
 
@@ -21,7 +21,7 @@ from development import SOURCES, declared
 from sklearn import datasets
 
 import prepriv
-from prepriv.plans.link import inverse, share_of_classes, softmax
+from prepriv.plans.link import inverse, less_sure, share_of_classes, softmax
 
 SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 Rows = tuple[pd.DataFrame, Any]
@@ -96,7 +96,7 @@ def measured(rows: Rows, epsilon: float, seed: int, steps: str) -> tuple[float, 
     model, now = clf.model_, clf.predict_proba(x.iloc[test])
     scores, link = model.scores(x.iloc[test]), model.link
     at = np.searchsorted([str(c) for c in model.classes_], y[test])
-    q = softmax(link.shrink * scores)
+    q = softmax(link.shrink / less_sure(model.declared) * scores)  # as sure as without that rule
     norm = np.hypot(model.declared.space.radius, link.bias)
     p = inverse(q, np.full(len(q), link.clip / norm), one=False)
     before = share_of_classes(q.shape[1])

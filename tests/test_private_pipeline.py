@@ -607,7 +607,10 @@ REFUSED = {
     "a penalty": (LogisticRegression(C=0.1), r"set_params\(logisticregression__C=1.0\)"),
     "no constant": (LogisticRegression(fit_intercept=False), r"a constant.*__fit_intercept=True\)"),
     "another loss": (SGDClassifier(loss="modified_huber"), "modified_huber"),
-    "a subclass": (Counts(), "Counts is a class of your own, whose code is not read: take LogisticRegression itself"),
+    "a subclass": (
+        Counts(),
+        "Counts is a class of your own, whose code is not read: take LogisticRegression itself",
+    ),
     "a weight of a class that is not declared": (
         LogisticRegression(class_weight={"maybe": 2}),
         "not a declared class",

@@ -223,7 +223,7 @@ def plan(
         console.print(weighed, soft_wrap=True)
     for sentence in texts_in_words(frozen):
         console.print(sentence, soft_wrap=not console.is_terminal)
-    below = below_the_mean_in_words(frozen, often=True) or sure_in_words(frozen, often=True)
+    below = below_the_mean_in_words(frozen, often=True) or sure_in_words(frozen)
     if below and holdout is not None:
         below += " With the holdout s is less, by that share."
     for line in filter(None, (expected, below)):

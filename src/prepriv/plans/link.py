@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepriv._arrays import Floats
+from prepriv.columns import Categorical
+from prepriv.domain import Domain
 from prepriv.learners.losses import is_likelihood
 from prepriv.plans.plan import Plan
 from prepriv.plans.stored import same
@@ -39,6 +41,10 @@ CONVERGED, FAR = (
     0.2,
     0.6,
 )  # length of the weights over the root of their reach: the inverse alone; softmax alone
+_LESS_SURE, _PLENTY = (
+    0.1,
+    3000.0,
+)  # less of the scores where classes overlap as a rule; signal from which on ever less is taken
 _LEAST = 0.1  # of softmax: it tells classes apart where the inverse has a plateau
 _DIGITS = 3
 
@@ -52,12 +58,24 @@ def share_of_classes(classes: int) -> float:
     return min(1.0, max(0.25, (classes - 4) / 6))
 
 
+def overlap(domain: Domain) -> bool:
+    """Whether classes overlap as a rule: of five classes and more, where a column is categorical (docs/recipe.md)."""
+    return len(domain.classes) >= FEWEST_CLASSES and any(
+        isinstance(column, Categorical) for column in domain.columns.values()
+    )
+
+
+def less_sure(plan: Plan) -> float:
+    """What scores are multiplied by where classes overlap as a rule; 1 elsewhere."""
+    return 1.0 - _LESS_SURE * min(1.0, _PLENTY / plan.signal) if overlap(plan.domain) else 1.0
+
+
 def share_of_weights(plan: Plan, weights: Floats) -> float | None:
     """The same by released weights (d + 1, K): where classes separate, weights grow as long as training goes on. None: not from so few classes, or
     such a learner.
 
     The length of the weights is taken without what noise adds to it on average. The less that is known beside the noise, the more the share is that
-    of so many classes.
+    of so many classes, or the least where classes overlap as a rule.
     """
     classes, learner = len(plan.domain.classes), plan.learner
     reach = learner.farthest(plan.space.radius)
@@ -74,7 +92,8 @@ def share_of_weights(plan: Plan, weights: Floats) -> float | None:
     half = CONVERGED * FAR * reach  # the length of a share of one half
     chance = noise**2 * math.sqrt(2.0 * weights.size) / half
     known = 1.0 / (1.0 + chance**2)
-    return round(known * share + (1.0 - known) * share_of_classes(classes), _DIGITS)
+    usual = _LEAST if overlap(plan.domain) else share_of_classes(classes)
+    return round(known * share + (1.0 - known) * usual, _DIGITS)
 
 
 @dataclass(frozen=True)
@@ -99,6 +118,7 @@ class Link:
         if not is_likelihood(learner.loss):
             return None
         shrink = math.sqrt(1 / (1 + little(len(plan.domain.classes)) / plan.signal))
+        shrink *= less_sure(plan)
         share = share_of_weights(plan, weights)
         # Of a unit the sum over its rows is clipped, which are neither one row nor independent (docs/proofs/calibrated_probabilities.md).
         clip = learner.clip(plan.space.radius) / math.sqrt(plan.domain.rows_per_unit or 1)
@@ -133,8 +153,8 @@ class Link:
 
     @staticmethod
     def from_json(data: Any, plan: Plan, weights: Floats) -> Link:
-        """Of a model file; ValueError for a link that is not that of its plan and weights. A file of 0.2 states no share of softmax, and of units
-        the clip of rows: it predicts as it did. Where maps are folded into the weights, `norm` is stated, and the share does not follow from them."""
+        """Of a model file; ValueError for a link that is not that of its plan and weights. A file of 0.2 states no share of softmax, other
+        scores where classes overlap as a rule, and of units the clip of rows: it predicts as it did. Where maps are folded into the weights, `norm` is stated, and the share does not follow from them."""
         link = Link.of(plan, weights)
         assert link is not None
         if not isinstance(data, dict):
@@ -150,6 +170,8 @@ class Link:
         link = replace(link, softmax=data.get("softmax"))
         of_rows = replace(link, clip=plan.learner.clip(plan.space.radius))  # of units, too, before 0.3
         made = [one for each in (link, of_rows) for one in (each, each.for_norm(plan.space.radius))]
+        if "softmax" not in data:
+            made += [replace(one, shrink=one.shrink / less_sure(plan)) for one in made]
         return next(one for one in made if same(one.to_json(), data))
 
 

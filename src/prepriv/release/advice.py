@@ -142,25 +142,22 @@ def below_the_mean_in_words(plan: Plan, *, often: bool = False) -> str:
 
 
 # (s for each class, of how many fits the shares of the classes alone had the lower log loss, fits): benchmarks/shares_alone.py
-_SHARES_LOWER = ((3, 46, 72), (6, 37, 73), (20, 40, 168), (40, 13, 131))
-_OFTEN_LOWER = 20  # s for each class up to which a fit warns of it
+_SHARES_LOWER = ((3, 46, 72), (6, 33, 73), (20, 37, 168), (40, 17, 131))
+_HARDLY_LOWER = (3, 183)  # with more
 
 
-def sure_in_words(plan: Plan, *, often: bool = False) -> str:
-    """How often the probabilities of a model were worse than the shares of the classes at such a budget. Empty of a number, and where it hardly ever is so.
-
-    often: empty, too, where it is rarely so.
-    """
+def sure_in_words(plan: Plan) -> str:
+    """How often the probabilities of a model were worse than the shares of the classes at such a budget. Empty of a number, and where it hardly ever is so."""
     classes = len(plan.domain.classes)
-    limit = _OFTEN_LOWER if often else _SHARES_LOWER[-1][0]
-    if plan.domain.target is not None or not plan.private or plan.signal >= limit * classes:
+    if plan.domain.target is not None or not plan.private or plan.signal >= _SHARES_LOWER[-1][0] * classes:
         return ""
     lower, fits = next((lower, fits) for most, lower, fits in _SHARES_LOWER if plan.signal < most * classes)
     each = float(f"{plan.signal / classes:.2g}")
     counted = "records" if plan.domain.unit is None else "units"
     return (
-        f"Probabilities from so little can be too sure: with such an s ({counted} times budget) for each of the {classes} classes, which is {each:g} here, to answer every row with the share of each class had a "
-        f"lower log loss than the default recipe in {lower} of {fits} fits on tables we measured. From {_SHARES_LOWER[-1][0]} on it was so in 5 of 183. Fewer classes, too, make s for each class larger."
+        f"Probabilities from so little can be too sure: with such an s ({counted} times budget) for each of the {classes} classes, which is {each:g} here, models had a higher log loss than the share of each class, "
+        f"answered for every row, in {lower} of {fits} fits on tables we measured. From {_SHARES_LOWER[-1][0]} on it was so in {_HARDLY_LOWER[0]} of {_HARDLY_LOWER[1]}, but also there where nearly all records have one class and "
+        "columns say little about it. Fewer classes make s for each class larger."
     )
 
 
@@ -296,7 +293,7 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
             warnings.warn(
                 f"{below}{measure if found is None else ''}", WeakSignal, stacklevel=callers_level()
             )
-    sure = "" if model.noise_alone else sure_in_words(model.declared, often=True)
+    sure = "" if model.noise_alone else sure_in_words(model.declared)
     if sure:
         with contextlib.suppress(UserWarning):
             warnings.warn(sure, WeakSignal, stacklevel=callers_level())

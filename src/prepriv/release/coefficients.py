@@ -293,7 +293,10 @@ class Coefficients:
                     f"weights further from 0 than twice their noise ({len(clear)} of {len(compared)}; {by_chance(len(compared))}). "
                     "Read the notes below before you use them:",
                 ),
-                (rest, f"may be noise, or an effect that it hides ({len(rest)}):"),
+                (
+                    rest,
+                    f"may be noise, or an effect that it hides ({len(rest)}). The noise beside a number is often several times too large, so this list does not show that a column does not matter:",
+                ),
                 *(
                     [(filled, list_title([one for one in self.fills if not one.small], len(filled)))]
                     if filled
