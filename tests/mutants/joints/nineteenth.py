@@ -85,4 +85,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "if moved else math.inf",
         ("tests/recipes/test_worth.py", "-k", "hundred_columns"),
     ),
+    Mutant(
+        "many classes of a table with categories are as sure as those of pixels",
+        "probabilities that are too sure",
+        "plans/link.py",
+        "        shrink *= less_sure(plan)\n",
+        "",
+        ("tests/plans/test_link.py", "-k", "taken_to_overlap"),
+    ),
+    Mutant(
+        "a share of softmax that noise hides is that of classes which separate",
+        "probabilities that are too sure",
+        "plans/link.py",
+        "    usual = _LEAST if overlap(plan.domain) else share_of_classes(classes)\n",
+        "    usual = share_of_classes(classes)\n",
+        ("tests/plans/test_link.py", "-k", "taken_to_overlap"),
+    ),
+    Mutant(
+        "a stored model of 0.2 with many classes is refused",
+        "a stored model that no longer predicts",
+        "plans/link.py",
+        "            made += [replace(one, shrink=one.shrink / less_sure(plan)) for one in made]\n",
+        "            pass\n",
+        ("tests/plans/test_link.py", "-k", "taken_to_overlap"),
+    ),
 )
