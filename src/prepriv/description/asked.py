@@ -369,7 +369,7 @@ def _instead(name: str, asked: Sequence[Asked], known: Mapping[str, Column]) -> 
     if len(parts) > 1 and all(part in known for part in parts) and any(q.by == name for q in asked):
         return (
             f': by takes one column. Ask twice, by {parts[0]} and by {parts[1]}, or ask "crosstab({parts[0]}, {parts[1]})" for how many '
-            "records each pair has"
+            f"records each pair has. For a mean or median of each pair make a column of both in the table, such as {parts[0]}_{parts[1]}, and declare its categories"
         )
     near = closest(name, list(known))
     return "" if near is None else f"; the closest name there is {shown(near)}"
