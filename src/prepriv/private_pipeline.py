@@ -161,7 +161,7 @@ def reading(
     if not steps or not hasattr(steps[-1], "predict"):
         raise ValueError(
             "the pipeline must end in an estimator, such as LogisticRegression; transformers alone are a step: "
-            "prepriv.preprocessing.Fitted.of(pipeline, domain) before a learner"
+            "prepriv.preprocessing.Fitted.of(pipeline, domain) in steps=, before StandardScaler(payment=Budget(0.05)), which scales the rows for the learner"
         )
     *before, last = steps
     loss, class_weight, told = read_estimator(last, domain, _path_of(pipeline))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from prepriv._callers import callers_level
 from prepriv.domain import Domain
 from prepriv.engines.engine import Engine
 from prepriv.estimators import PrivateEstimator
@@ -18,6 +20,26 @@ from prepriv.evaluation.evaluation_plan import model_hash
 from prepriv.evaluation.result import PrivateEvaluation
 from prepriv.learners.learner import Learner
 from prepriv.preprocessing.base import Step
+
+
+def _say_bounds(least: NDArray[np.bool_], most: NDArray[np.bool_]) -> None:
+    """Warn about intervals most of which end at a declared bound. Whoever holds the rows has the intervals, too."""
+    cure = "A lower level, more measured rows or a larger epsilon make intervals shorter"
+    if not len(least):
+        return
+    if np.mean(least & most) > 0.5:
+        warnings.warn(
+            f"most of these intervals are the whole declared range, so they say nothing. {cure}",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
+    elif max(np.mean(least), np.mean(most)) > 0.5:
+        side = "lower" if np.mean(least) > np.mean(most) else "upper"
+        warnings.warn(
+            f"the {side} end of most of these intervals is a declared bound, so only the other one says something. {cure}",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
@@ -161,7 +183,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         It is free: a function of noisy counts that were paid for already. All intervals are equally wide, as wide as
         the errors on the measured rows were, on either side. With probability 95 % over the noise and those rows,
         they contain at least the share `level` of the targets in the same population. Proof:
-        docs/proofs/evaluation.md.
+        docs/proofs/evaluation.md. A warning says where most of them end at a declared bound, on one side or on both.
         """
         if isinstance(level, PrivateEvaluation):
             raise ValueError("an evaluation is given by name: predict_interval(X, evaluation=...)")
@@ -178,7 +200,9 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         low, high = error_band(made, level)
         target, at = model.domain.target, self.predict(X)
         assert target is not None
-        return np.clip(np.column_stack([at + low, at + high]), target.low, target.high)
+        ends = np.clip(np.column_stack([at + low, at + high]), target.low, target.high)
+        _say_bounds(ends[:, 0] <= target.low, ends[:, 1] >= target.high)
+        return ends
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the exact R² on the rows whose target is a number.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -334,3 +335,30 @@ def test_a_larger_error_bound_is_named_only_where_so_many_rows_can_give_an_inter
 def test_a_forecast_knows_that_one_edge_has_no_two_ends(bins, refused):
     plan = plan_evaluation(DOMAIN, n=100_000, epsilon=1.0, measures="residuals", bins=bins)
     assert ("predict_interval" in hardly_measured(plan)) is refused
+
+
+@pytest.mark.parametrize(
+    ("band", "said"),
+    [
+        ((-30.0, 30.0), "the whole declared range"),
+        ((-30.0, 1.0), "the lower end of most"),
+        ((-1.0, 30.0), "the upper end of most"),
+        ((-1.0, 1.0), None),
+    ],
+)
+def test_intervals_that_end_at_declared_bounds_are_warned_of(band, said, monkeypatch):
+    """A reader followed the level that a refusal names: the interval was the whole declared range for most people in 7 of 12 fits, in silence."""
+    x, y = rows(600, 0)
+    domain = Domain.box(0, 1, x.shape[1], target=Numeric(-15, 15))
+    reg = PrivateRegressor(domain, epsilon=2.0, holdout=0.3, evaluate_measures=("r2", "residuals")).fit(x, y)
+    monkeypatch.setattr("prepriv.regressor.error_band", lambda made, level: band)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        reg.predict_interval(x[:50])
+        assert len(reg.predict_interval(x[:0])) == 0
+    found = [
+        str(w.message)
+        for w in caught
+        if "of these intervals" in str(w.message) or "of most of these" in str(w.message)
+    ]
+    assert len(found) == (said is not None) and all(said in one for one in found)

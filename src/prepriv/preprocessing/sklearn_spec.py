@@ -18,6 +18,8 @@ from prepriv.preprocessing.base import Step
 from prepriv.preprocessing.sklearn_not_taken import NOT_TAKEN
 from prepriv.preprocessing.sklearn_places import check_selectors, mask_of, places_of
 
+_SCALER = "StandardScaler(payment=Budget(0.05))"
+_LISTED = "A list takes the place of the recipe, so without a scaler at its end nothing brings the rows to the length that the learner needs"
 _NOT_TAKEN = "docs/your-pipeline.md, What is not taken"
 CONTAINERS = ("Pipeline", "ColumnTransformer", "FeatureUnion")
 _IGNORED = ("verbose", "n_jobs", "verbose_feature_names_out", "force_int_remainder_cols", "copy")
@@ -104,14 +106,14 @@ def class_path(kind: type) -> str:
     if own is not kind and issubclass(kind, Step):
         raise ValueError(
             f"{kind.__name__} is a step of prepriv, which does not stand inside a Pipeline of scikit-learn: give it after the pipeline's "
-            f"transformers, PrivateClassifier(domain, steps=[Fitted.of(transformers, domain, payment=Sketch()), {kind.__name__}(...)]), or "
-            f"with other steps of prepriv ({_NOT_TAKEN})"
+            f"transformers, PrivateClassifier(domain, steps=[Fitted.of(transformers, domain, payment=Sketch()), {kind.__name__}(...), {_SCALER}]), or "
+            f"with other steps of prepriv ({_NOT_TAKEN}). {_LISTED}"
         )
     if own is not kind:
         raise ValueError(
             f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows. Nearest: a class of "
             "scikit-learn itself, a FunctionTransformer of a NumPy function of one number where nothing is learned, or a prepriv Step of "
-            f"your own in steps= of PrivateClassifier (examples/smallest.py has the smallest; {_NOT_TAKEN})"
+            f"your own in steps=[YourStep(...), {_SCALER}] of PrivateClassifier (examples/smallest.py has the smallest; {_NOT_TAKEN}). {_LISTED}"
         )
     return f"{package}.{kind.__name__}"
 

@@ -124,7 +124,7 @@ def recipe(
     if isinstance(steps, list | tuple) and any(isinstance(step, StepRule) for step in steps):
         raise ValueError(
             "model.steps of prepriv.private stands alone. With a step of your own after its transformers, write "
-            "steps=[Fitted.of(transformers, model.domain, payment=Sketch()), YourStep(...)] for PrivateClassifier(model.domain)"
+            "steps=[Fitted.of(transformers, model.domain, payment=Sketch()), YourStep(...), StandardScaler(payment=Budget(0.05))] for PrivateClassifier(model.domain)"
         )
     if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):
         return _after(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
