@@ -278,6 +278,7 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
         wide_bounds_in_words(model),
         hardly_reached_in_words(model.declared),
         unit_probabilities_in_words(model.declared),
+        "" if model.noise_alone else sure_in_words(model.declared),
     )
     for wide in filter(None, plain):
         with contextlib.suppress(UserWarning):
@@ -293,10 +294,6 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
             warnings.warn(
                 f"{below}{measure if found is None else ''}", WeakSignal, stacklevel=callers_level()
             )
-    sure = "" if model.noise_alone else sure_in_words(model.declared)
-    if sure:
-        with contextlib.suppress(UserWarning):
-            warnings.warn(sure, WeakSignal, stacklevel=callers_level())
     if model.noise_alone and (said := noise_in_words(model.domain.classes, found, in_python=True)):
         with contextlib.suppress(NoiseAlone):
             warnings.warn(said, NoiseAlone, stacklevel=callers_level())
