@@ -126,6 +126,9 @@ def test_probabilities_are_compared_with_the_shares_of_the_classes():
     assert held >= 26  # of 95 in 100
     worse = clf.evaluate(x[3000:], rng.permutation(y[3000:]), epsilon=1).quality
     assert " worse than the share of each class" in " ".join(worse.good())
+    other = rng.choice(4, 3000, p=shares[::-1])  # rows and labels whose classes have other shares
+    _, low, high = clf.evaluate(x[3000:], other, epsilon=4).quality.loss_of_shares
+    assert low <= exact <= high and high - low < 0.2
     few = clf.evaluate(x[3000:3300], y[3000:3300], epsilon=0.3).quality
     assert few.loss_of_shares is None and "share of each class" not in " ".join(few.good())
 
