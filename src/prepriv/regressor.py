@@ -23,7 +23,7 @@ from prepriv.preprocessing.base import Step
 
 
 def _say_bounds(least: NDArray[np.bool_], most: NDArray[np.bool_]) -> None:
-    """Warn about intervals most of which end at a declared bound. Whoever holds the rows has the intervals, too."""
+    """Warn about intervals most of which end at a declared bound. The caller gets the intervals, too."""
     cure = "A lower level, more measured rows or a larger epsilon make intervals shorter"
     if not len(least):
         return

@@ -244,7 +244,7 @@ def _probabilities_off(known: Known, said: dict[str, Any]) -> bool:
 
 @says(
     *(
-        f"Its probabilities are {known} the share of each class, answered for every row: log loss [[share]] beside [[other]]."
+        f"Its probabilities are {known} the share of each class, answered for every row: log loss [[share]] beside [[other]], with large losses cut."
         for known in ("better than", "worse than", "not shown to be better or worse than")
     )
 )

@@ -133,7 +133,7 @@ TALK = {
         "plans/plan.py",  # the same
         "release/advice.py",  # of noisy sums that were released (`Model.noise_alone`), and for choose of the winner alone
         "plans/decision.py",  # of a loss and of declared weights
-        "regressor.py",  # of intervals that are returned with it, for whoever holds the rows
+        "regressor.py",  # about intervals that the caller gets, too
         "release/exact_score.py",  # of an exact score, for whoever holds the rows
     ),
 }

@@ -388,22 +388,15 @@ def _not_shown(
     which = f"row {row.sequence}{f' of {place}' if place else ''}"
     # by the hash: the note of a charge is cut where it is long. A choice among candidates is charged as a whole, too
     a_part = model.choice is None and row.plan_hash != model.declared.hash
-    more = SCORE in booked or (a_part and (not edited or "hold out" in _kinds(row)))
+    kinds = {*_kinds(row)}  # what else a charge is for stands in its note before the training
+    trains = "train" in kinds and not kinds & {"hold out", "choose"} and SCORE not in booked
+    more = SCORE in booked or (a_part and not trains and (not edited or "hold out" in kinds))
     found = list[str]()
-    kinds = _kinds(row)
-    if (
-        a_part
-        and not edited
-        and SCORE not in booked
-        and "train" in kinds
-        and not {"hold out", "choose"} & {*kinds}
-    ):
-        # what else a charge is for stands in its note before the training
+    if a_part and trains and not edited:
         found.append(
             f"why the plan of the model is not the one that {which} paid for{_noted(row)}: the note names a training and nothing else. The model, or the ledger, was written again. "
             "Ask for the files and the head of the day of the release"
         )
-        more = False
     if more and (page is None or page.measured is None):
         charged = _MEASURED.search(row.note)
         beyond = "one" if SCORE in booked else "more than this model"

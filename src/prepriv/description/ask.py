@@ -25,14 +25,13 @@ from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.printed import measured_alone
 from prepriv.mechanisms.session import Session
+from prepriv.release.quality import bound_at
 from prepriv.release.summary import promised
 from prepriv.runs.admit import admit
 from prepriv.tables.encoding import Table, encode, with_source
 from prepriv.tables.stream import as_stream
 from prepriv.tables.units import by_unit
 
-_AT_BOUND = 0.03  # of the distance of the bounds: a mean so near one of them lies at it
-_AT_BOUND_ENDS = 0.1  # the same, of its interval
 _COUNTED = ("count", "share", "histogram", "crosstab")  # kinds of questions whose cells may hold no record
 
 
@@ -108,13 +107,12 @@ class Answers(Mapping[str, Answer]):
             name = asked.columns[0]
             column = self.plan.domain.columns[name]
             assert isinstance(column, Numeric)
-            for bound in (column.low, column.high):
-                apart, *ends = (abs(x - bound) / (column.high - column.low) for x in (e.value, e.low, e.high))
-                if apart <= _AT_BOUND and min(ends) <= 1e-9 and max(ends) <= _AT_BOUND_ENDS:
-                    found[name] = (
-                        f"LOOK AT {name!r}: as far as this can tell, its mean lies at the declared bound {measured_alone(bound, 4)}, and a cell beyond a bound counts as the nearer one. "
-                        "If most cells should not lie there, are they in the unit of the bounds? `prepriv validate DATA --schema S.yaml` (`prepriv.validate`) counts those outside, for the curator alone"
-                    )
+            bound = bound_at((e.value, e.low, e.high), (column.low, column.high))
+            if bound is not None:
+                found[name] = (
+                    f"LOOK AT {name!r}: as far as this can tell, its mean lies at the declared bound {measured_alone(bound, 4)}, and a cell beyond a bound counts as the nearer one. "
+                    "If most cells should not lie there, are they in the unit of the bounds? `prepriv validate DATA --schema S.yaml` (`prepriv.validate`) counts those outside, for the curator alone"
+                )
         return [printable(said) for said in found.values()]
 
     def __str__(self) -> str:

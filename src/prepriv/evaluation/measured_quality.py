@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepriv._text import printable
 from prepriv.columns import Categorical
@@ -290,7 +291,7 @@ def lead_of(rows: Measured) -> Share | None:
     return Share("lead", over[most].value, max(low, least), min(high, farthest))
 
 
-def _perhaps_commonest(rows: Measured) -> Any:
+def _perhaps_commonest(rows: Measured) -> NDArray[np.bool_]:
     """Which classes may be the commonest of all people, (classes,): noise and chance explain that they have fewer records."""
     sizes = rows.counts["confusion"].sum(axis=1)
     drawn = np.maximum(sizes, 0.0) + rows.noise**2 * len(sizes)

@@ -156,8 +156,8 @@ def sure_in_words(plan: Plan) -> str:
     counted = "records" if plan.domain.unit is None else "units"
     return (
         f"Probabilities from so little can be too sure: with such an s ({counted} times budget) for each of the {classes} classes, which is {each:g} here, models had a higher log loss than the share of each class, "
-        f"answered for every row, in {lower} of {fits} fits on tables we measured. From {_SHARES_LOWER[-1][0]} on it was so in {_HARDLY_LOWER[0]} of {_HARDLY_LOWER[1]}, but also there where nearly all records have one class and "
-        "columns say little about it. Fewer classes make s for each class larger."
+        f"answered for every row, in {lower} of {fits} fits on tables we measured. From {_SHARES_LOWER[-1][0]} on it was so in {_HARDLY_LOWER[0]} of {_HARDLY_LOWER[1]}, but also there where columns say little about the label. "
+        "Fewer classes make s for each class larger."
     )
 
 

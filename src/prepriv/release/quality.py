@@ -23,6 +23,16 @@ _WORTH_IT = 0.75  # of an error bound: with so much less, the noise of squared e
 RARE_BESIDE = 0.5  # of the records of the commonest class: a class of fewer is rare
 
 
+def bound_at(mean: tuple[float, float, float], bounds: tuple[float, float]) -> float | None:
+    """The declared bound at which a mean with the ends of its interval lies, as cells in another unit make it; None where it lies at neither."""
+    low, high = bounds
+    for bound in bounds:
+        apart, least, most = (abs(x - bound) / (high - low) for x in mean)
+        if apart <= _AT_BOUND and min(least, most) <= 1e-9 and max(least, most) <= _AT_BOUND_ENDS:
+            return bound
+    return None
+
+
 @dataclass(frozen=True)
 class Quality:
     """What was measured of a model, as far as it was paid for or is public.
@@ -475,17 +485,15 @@ class Quality:
         The mean of a count that is mostly small lies further from 0 as a rule."""
         if self.mean_target is None or self.target_ends is None:
             return ""
-        (mean, *ends), (low, high) = self.mean_target, self.target_ends
-        for bound in self.target_ends:
-            apart, least, most = (abs(x - bound) / (high - low) for x in (mean, *ends))
-            if apart <= _AT_BOUND and min(least, most) <= 1e-9 and max(least, most) <= _AT_BOUND_ENDS:
-                at, lowest, highest = (measured_alone(x, 4) for x in (bound, low, high))
-                return (
-                    f"As far as this measurement can tell, the mean target lies at the declared bound {at}, and a label beyond a bound counts as the nearer one. If most labels should not "
-                    f"lie there, are they in the unit of the bounds, {lowest} to {highest}? `prepriv validate DATA --schema S.yaml` (`prepriv.validate(domain, X, y)`) counts those "
-                    "outside, for the curator alone."
-                )
-        return ""
+        bound = bound_at(self.mean_target, self.target_ends)
+        if bound is None:
+            return ""
+        at, lowest, highest = (measured_alone(x, 4) for x in (bound, *self.target_ends))
+        return (
+            f"As far as this measurement can tell, the mean target lies at the declared bound {at}, and a label beyond a bound counts as the nearer one. If most labels should not "
+            f"lie there, are they in the unit of the bounds, {lowest} to {highest}? `prepriv validate DATA --schema S.yaml` (`prepriv.validate(domain, X, y)`) counts those "
+            "outside, for the curator alone."
+        )
 
     def of_sums(self) -> str:
         """What the mean residual leaves to do before predictions are added up; nothing where it was not measured, of whole errors, or where `sums_hold`."""
@@ -618,7 +626,7 @@ class Quality:
             known = "Its probabilities are worse than"
         else:
             known = "Its probabilities are not shown to be better or worse than"
-        yield f"{known} the share of each class, answered for every row: log loss {told} beside {other}."
+        yield f"{known} the share of each class, answered for every row: log loss {told} beside {other}, with large losses cut."
 
     @property
     def _by_how_much(self) -> str:

@@ -104,11 +104,11 @@ def flat_in_words(plan: Plan) -> str:
     """That curves are lower than without privacy, and by how much; empty without privacy."""
     if not plan.private:
         return ""
-    kinds = _OF_CLASSES if plan.domain.target is None else _OF_NUMBERS
+    learned, kinds = ("two classes", _OF_CLASSES) if plan.domain.target is None else ("numbers", _OF_NUMBERS)
     height = next(height for most, height in kinds if plan.signal < most)
     return (
-        "Training ends before curves reach their height, so that noise stays small. They are therefore too flat, by more than the band shows: on tables we measured, with as much signal as here, "
-        f"the highest curve had {height} % of its height without privacy in the median, and often less. Read where a curve rises and falls, not by how much."
+        f"Training ends before curves reach their height, so that noise stays small. They are therefore too flat, by more than the band shows: in models of {learned} that we measured, with as much signal as here, "
+        f"the highest curve of a number had {height} % of its height without privacy in the median. Read where a curve rises and falls, not by how much."
     )
 
 

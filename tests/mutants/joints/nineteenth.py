@@ -73,8 +73,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "a re-signed model is asked about by a score that nobody paid for",
         "a question that sends to something that never was",
         "commands/charged.py",
-        "        more = False\n",
-        "        pass\n",
+        "(a_part and not trains and (",
+        "(a_part and (",
         ("tests/commands/test_report_ledger.py", "-k", "another_plan_is"),
     ),
     Mutant(
