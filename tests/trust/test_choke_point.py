@@ -123,6 +123,7 @@ TALK = {
         "runs/admit.py",
         "ledger/book.py",  # of the cap that is being created
         "recipes/automatic.py",  # of declared numbers
+        "recipes/unscaled.py",  # of a list of steps and of declared columns
         "recipes/pipeline_ways.py",  # the same
         "description/sketch.py",  # the same
         "evaluation/evaluate.py",  # of the plan of a measurement, before the charge

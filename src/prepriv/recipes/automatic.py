@@ -42,6 +42,7 @@ from prepriv.recipes.fast import MOST_PASSES, averaged, fast, steady, sure
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
+from prepriv.recipes.unscaled import warn_of_no_scaler
 from prepriv.recipes.weak import (
     CENTRED,
     LATE,
@@ -119,6 +120,7 @@ def recipe(
             s = signal(domain, n=n, epsilon=epsilon, delta=delta)
             automatic = regression_descent(domain, found, s)
         return found, learner.learner_for(automatic)
+    listed = isinstance(steps, list | tuple)
     if isinstance(steps, StepRule):
         steps = steps.steps_for(domain, n=n, epsilon=epsilon, delta=delta)
     if isinstance(steps, list | tuple) and any(isinstance(step, StepRule) for step in steps):
@@ -129,6 +131,9 @@ def recipe(
     if isinstance(steps, list | tuple) and steps and isinstance(steps[-1], str):
         return _after(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
     steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is
+    if listed and isinstance(learner, str):
+        check_steps(steps)
+        warn_of_no_scaler(domain, cast("Sequence[Step]", steps), epsilon)
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     check_named(steps, learner, NAMED, LEARNERS)

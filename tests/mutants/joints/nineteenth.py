@@ -109,4 +109,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass\n",
         ("tests/plans/test_link.py", "-k", "taken_to_overlap"),
     ),
+    Mutant(
+        "a list of steps without a scaler is not spoken of",
+        "a model worth nothing, without a word",
+        "recipes/automatic.py",
+        "    if listed and isinstance(learner, str):\n",
+        "    if listed and False:\n",
+        ("tests/recipes/test_unscaled.py", "-k", "spoken_of_with"),
+    ),
+    Mutant(
+        "a list that ends in a scaler is called one without",
+        "a false sentence before the charge",
+        "recipes/unscaled.py",
+        "    if not numbers or any(isinstance(step, _EVEN) for step in steps):\n",
+        "    if not numbers or all(isinstance(step, _EVEN) for step in steps):\n",
+        ("tests/recipes/test_unscaled.py", "-k", "a_recipe_is_enough"),
+    ),
 )
