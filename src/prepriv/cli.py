@@ -54,10 +54,14 @@ def _run(arguments: list[str] | None) -> int:
 
     app = app_for(sys.argv[1:] if arguments is None else arguments)
     usage_error, click_error = usage_errors()
+    warned: list[str] = []
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "weak")  # what it says is printed beside the claim
+            warnings.showwarning = lambda message, *_: warned.append(str(message))
             code = app(args=arguments, standalone_mode=False)
+        for sentence in dict.fromkeys(warned):  # after what it is about, and not beside a refusal
+            print(printable(f"WARNING: {sentence}"), file=sys.stderr)
         if code == _INTERRUPTED:  # newer versions of typer turn a Ctrl-C into that
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0

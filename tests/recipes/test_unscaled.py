@@ -77,3 +77,14 @@ def test_the_named_cure_cures():
 
     most = max(y[1500:].mean(), 1 - y[1500:].mean())
     assert right([CENTER, SCALER]) > most + 0.15 > right([CENTER]) + 0.05
+
+
+def test_a_command_warns_in_a_line_without_a_place_in_the_program(tmp_path, capsys):
+    from prepriv.cli import run
+
+    (tmp_path / "s.yaml").write_text(
+        "rows: 1500\nlabel: {name: y, classes: ['0', '1']}\ncolumns: {a: {type: numeric, low: 0, high: 1}}\nsteps: [{step: Center, pay: budget, share: 0.02}]\n"
+    )
+    assert run(["plan", str(tmp_path / "s.yaml"), "--epsilon", "1"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[:40] for line in lines] == ["WARNING: No step of the list scales numb"]

@@ -125,4 +125,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if not numbers or all(isinstance(step, _EVEN) for step in steps):\n",
         ("tests/recipes/test_unscaled.py", "-k", "a_recipe_is_enough"),
     ),
+    Mutant(
+        "a command prints the place in the program that warned",
+        "a path of the machine on the screen",
+        "cli.py",
+        "            warnings.showwarning = lambda message, *_: warned.append(str(message))\n",
+        "            pass\n",
+        ("tests/recipes/test_unscaled.py", "-k", "place_in_the_program"),
+    ),
 )
