@@ -115,12 +115,37 @@ def test_the_linear_recipe_is_a_pipeline_of_scikit_learn(classes):
     np.testing.assert_allclose(theirs.decision_function(table), scores, atol=1e-9)
 
 
-def test_mapped_features_are_numbered_and_a_pickle_knows_it_too():
+def test_mapped_features_have_names_and_a_pickle_knows_them_too():
     """A reader's: `get_feature_names_out` ended in the advice to call what was called."""
     rng = np.random.default_rng(0)
     x = rng.random((300, 3))
     model = PrivateClassifier(Domain.box(0, 1, 3, [0, 1]), epsilon=3.0, steps="linear", threads=1)
     theirs = model.fit(x, (x[:, 0] > 0.5).astype(int)).model_.to_sklearn()
     for pipeline in (theirs, pickle.loads(pickle.dumps(theirs))):
-        assert list(pipeline[:-1].get_feature_names_out()) == ["mapped0", "mapped1", "mapped2", "mapped3"]
+        assert list(pipeline[:-1].get_feature_names_out()) == ["x0", "x1", "x2", "(constant)"]
         assert pipeline[:-1].transform(x).shape == (300, 4)
+
+
+def test_mapped_features_have_the_names_of_their_columns_where_no_map_mixes_them():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(
+        {
+            "age": rng.uniform(20, 90, 800),
+            "job": rng.choice(["x", "y"], 800),
+            "pay": rng.uniform(0, 9, 800),
+        }
+    )
+    columns = {"age": Numeric(20, 90), "job": Categorical(("x", "y")), "pay": Numeric(0, 9)}
+    domain, y = Domain(columns, (0, 1)), rng.integers(0, 2, 800)
+    binned = PrivateClassifier(domain, epsilon=9.0, steps="additive").fit(table, y).model_.to_sklearn()
+    names = [str(name) for name in binned[:-1].get_feature_names_out()]
+    before = binned[:-1].transform(table)
+    for column, other in (("age", 88.0), ("job", "y"), ("pay", 0.1)):
+        moved = (binned[:-1].transform(table.assign(**{column: other})) != before).any(axis=0)
+        assert moved.any() and moved.tolist() == [
+            bool(m) and name.startswith(f"{column}=") for m, name in zip(moved, names)
+        ]
+    made = PrivateClassifier(domain, epsilon=9.0, steps="linear").fit(table, y).model_
+    assert list(made.to_sklearn()[:-1].get_feature_names_out()) == list(made.coefficients_.names)
+    mixed = PrivateClassifier(domain, epsilon=9.0, steps="auto").fit(table, y).model_
+    assert mixed.to_sklearn()[:-1].get_feature_names_out()[0] == "mapped0"

@@ -23,8 +23,8 @@ from prepriv.tables.encoding import encode
 from prepriv.tables.inspect import check_new_rows
 
 
-def to_sklearn(model: Any) -> Any:
-    """`Model.to_sklearn`."""
+def to_sklearn(model: Any, names: Sequence[str] | None = None) -> Any:
+    """`Model.to_sklearn`. names: of the features of mapped rows, where they have any."""
     domain = model.domain
     kept = tuple(
         m for m in model.maps if not isinstance(m, FillReleased)
@@ -36,9 +36,11 @@ def to_sklearn(model: Any) -> Any:
         )
     texts = any(isinstance(c, Text) for c in domain.columns.values())
     if flat.maps or texts:
-        names = _Names(tuple(f"mapped{j}" for j in range(len(model.weights) - 1)))
+        numbered = tuple(f"mapped{j}" for j in range(len(model.weights) - 1))
         mapped = FunctionTransformer(
-            mapped_rows, kw_args={"maps": model.maps, "domain": domain}, feature_names_out=names
+            mapped_rows,
+            kw_args={"maps": model.maps, "domain": domain},
+            feature_names_out=_Names(tuple(names or numbered)),
         )
         return Pipeline(
             [("mapped", mapped), ("linear", _linear(model.weights[:-1], model.weights[-1], domain))]
@@ -52,7 +54,7 @@ def to_sklearn(model: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Names:
-    """The features of mapped rows, for `get_feature_names_out`: the maps mix columns, so they are numbered."""
+    """The features of mapped rows, for `get_feature_names_out`: numbered where the maps mix columns."""
 
     names: tuple[str, ...]
 

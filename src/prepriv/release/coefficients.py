@@ -880,6 +880,17 @@ def _names(spaces: Sequence[Space], maps: Sequence[ReleasedMap]) -> tuple[str, .
     return (*names, *added) if len(names) + len(added) == spaces[-1].d else None
 
 
+def mapped_names(model: Model) -> tuple[str, ...] | None:
+    """Names of the features of rows after all maps of a model; None where a map mixes columns, or two features would have one name."""
+    maps = [m for m in model.maps if not isinstance(m, FillReleased | CountedClasses)]
+    if not maps:
+        return model.domain.space.names
+    names = _names([*(s.before for s in model.declared.steps), model.declared.space], maps)
+    if not names or not len({*names}) == len(names) == len(model.weights) - 1:
+        return None
+    return names_of_bins(model, names)
+
+
 def _apart(released: ReleasedMap) -> bool:
     return str(write_map(released)["map"]) in APART
 

@@ -395,7 +395,8 @@ class Model:
         A regression stands in a `TransformedTargetRegressor`, which keeps predictions within the declared bounds; its weights are in `regressor_`.
 
         For any other model, such as one of `steps="linear"` or of a compiled pipeline of scikit-learn, a `Pipeline`
-        whose first step holds all the maps. It takes raw tables, and unpickling it needs prepriv.
+        whose first step holds all the maps. It takes raw tables, and unpickling it needs prepriv. Its features have the
+        names of the weights where no map mixes columns, and numbers elsewhere.
 
         A linear model takes rows of numbers in the units of their columns, between the declared bounds. Each category
         is 0 or 1 in a column of its own, named as in `Domain.feature_names`. It predicts the same labels. Its
@@ -404,8 +405,9 @@ class Model:
         classes.
         """
         from prepriv.integrations.to_sklearn import to_sklearn
+        from prepriv.release.coefficients import mapped_names
 
-        return to_sklearn(self)
+        return to_sklearn(self, mapped_names(self))
 
     def shapes(self) -> list[Shape]:
         """What each column adds to the score of an additive model (`steps="additive"`), with bands that cover the noise alone.

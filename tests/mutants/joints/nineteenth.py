@@ -133,4 +133,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass\n",
         ("tests/recipes/test_unscaled.py", "-k", "place_in_the_program"),
     ),
+    Mutant(
+        "mapped features are named where a map mixes columns",
+        "a name of one column on a mix of all",
+        "release/coefficients.py",
+        "    if not names or not len({*names}) == len(names) == len(model.weights) - 1:\n        return None\n",
+        "    names = (names or tuple(model.domain.space.names or ()))\n",
+        ("tests/release/test_to_sklearn.py", "-k", "no_map_mixes_them"),
+    ),
 )
