@@ -275,6 +275,9 @@ def test_it_is_said_how_far_columns_must_deviate_for_a_correlation():
     assert 0.05 < least < 0.25 and "deviate by 29 in 100, it" in told
     assert given(1.0, 1.7 * least) > 0.9 and given(1.0, 0.3 * least) < 0.2
     assert "orrelation" not in too_few(plan_description(domain, epsilon=1.0, n=n))
+    narrow = too_few(plan_description(domain, epsilon=4.0, n=n, correlations=True))  # another analyst's
+    least = float(narrow.split("both columns deviate by more than about ")[1].split(" in 100")[0]) / 100
+    assert 0.05 < least < 0.09 and given(4.0, 1.7 * least) > 0.9 and given(4.0, 0.3 * least) < 0.2
     assert "orrelation" not in too_few(plan_description(domain, epsilon=1.0, n=1_000_000, correlations=True))
     few = too_few(plan_description(domain, epsilon=0.2, n=n, correlations=True))
     assert "29 in 100, it is not given. 2,000 records are few" in few and given(0.2, 0.29) < 0.2

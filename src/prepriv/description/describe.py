@@ -75,6 +75,7 @@ _BINS = 20
 POINTS = 4097  # of the grid on which a quantile is chosen
 _BLOCK = 2**16
 _MOST_PAIRS = 2000  # of columns whose correlations are asked for
+_NARROW = 50  # thousandths of the width of a column: few deviate by less
 _NEARLY_ALL = 1.9  # of the range of a correlation, -1 to 1: an interval so wide says nothing
 
 
@@ -343,9 +344,9 @@ def _few_correlations(plan: DescribePlan) -> str:
         return not math.isnan(found(correlation, variance).value)
 
     even = found(0.0, 1 / 3)
-    if even.error <= WIDE_HALF:
-        return ""
     least = bisect_left(range(1000), True, key=lambda thousandths: given(1.0, (thousandths / 500) ** 2))
+    if even.error <= WIDE_HALF and least <= _NARROW:
+        return ""
     if least > 500:  # of the width: none deviates by more than half of it
         return 'Correlations: "too few to say".'
     if given(0.0, 1 / 3):

@@ -141,4 +141,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "    names = (names or tuple(model.domain.space.names or ()))\n",
         ("tests/release/test_to_sklearn.py", "-k", "no_map_mixes_them"),
     ),
+    Mutant(
+        "correlations of columns that deviate little are paid for without a word",
+        "a charge for nothing",
+        "description/describe.py",
+        "    if even.error <= WIDE_HALF and least <= _NARROW:\n",
+        "    if even.error <= WIDE_HALF:\n",
+        ("tests/commands/test_said_before_the_charge.py", "-k", "how_far_columns_must_deviate"),
+    ),
 )
