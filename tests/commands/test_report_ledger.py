@@ -1042,7 +1042,9 @@ def test_a_copied_receipt_makes_no_file_ok(measured, tmp_path, capsys):
     path, ledger = tmp_path / "any.json", str(measured / "L.db")
     path.write_text(json.dumps({"ledger": receipt, "claim": "ε = 0.1"}))
     assert run(["ledger", "verify", ledger, str(path), "--json"]) == 8
-    assert "not compared" in json.loads(capsys.readouterr().out)["not_decided"][str(path)][0]
+    hashed, kind = json.loads(capsys.readouterr().out)["not_decided"][str(path)]
+    assert "the hash beside its charge is of another file" in hashed
+    assert "none of the files that prepriv writes" in kind
 
 
 def test_counts_that_were_edited_with_all_that_follows_are_found_by_their_hash(measured, tmp_path, capsys):

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from forged_ledger import made_again
 
 import prepriv
 from prepriv import Categorical, Domain, Numeric
@@ -127,9 +128,11 @@ def package(tmp_path_factory):
     return folder
 
 
-def edited(package, folder, name, edit):
-    """A copy of the package in which the data of a file, and of its page, were edited before all were released; the line that verifies both."""
+def edited(package, folder, name, edit, noted=None):
+    """A copy of the package in which the data of a file, and of its page, were edited before all were released; the line that verifies both. noted: what becomes of each note, in a ledger that is written again."""
     shutil.copytree(package, folder)
+    if noted is not None:
+        made_again(folder / "L.db", noted, folder / "out")
     file = folder / "out" / f"{name}.json"
     page, before = file.with_suffix(".html"), file.read_text()
     told = json.loads(before)
@@ -184,6 +187,36 @@ def test_a_claim_that_its_parts_do_not_give_is_wrong(package, tmp_path, capsys, 
     assert run(line) == 5
     said = capsys.readouterr().out
     assert said.count("WRONG: it") >= len(line) - 3 and re.search(place, said)
+
+
+NOTED = {"answers": "questions", "plain": "description", "groups": "description", "sketch": "sketch"}
+
+
+@pytest.mark.parametrize("name", NOTED)
+@pytest.mark.parametrize("by", ["people", "people, train: Center"])
+def test_a_note_that_was_written_again_hides_no_claim(package, tmp_path, capsys, name, by):
+    """An officer's: without the word of its kind in the note of its charge, a file was not compared, and ok whatever it claimed."""
+    place, edit = LOWERED["this run"]
+
+    def without_word(note):
+        return re.sub("questions|description|sketch", by, note)
+
+    line = edited(package, tmp_path / "copy", name, edit, without_word)
+    assert run(line) == 5
+    said = capsys.readouterr().out
+    assert re.search(place, said) and f'"{NOTED[name]}" does not stand in its note' in said
+    line = edited(package, tmp_path / "words", name, lambda data: None, without_word)
+    assert run(line) == 5 and re.search("does not stand in its note", capsys.readouterr().out)
+    line = edited(package, tmp_path / "same", name, lambda data: None, lambda note: note)
+    assert (
+        run(line) == 8
+    )  # its other files are asked for, and only a kept head shows that it was written again
+    assert capsys.readouterr().out.count(": ok, charges") == len(line) - 3
+
+
+def test_a_file_of_no_kind_is_not_called_ok(package, tmp_path, capsys):
+    line = edited(package, tmp_path / "copy", "answers", lambda data: data.pop("releases"))
+    assert run(line) == 8 and "none of the files that prepriv writes" in capsys.readouterr().out
 
 
 def test_the_noise_that_answers_state_is_that_of_their_claim(package, tmp_path, capsys):

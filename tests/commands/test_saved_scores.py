@@ -13,7 +13,7 @@ import markupsafe
 import numpy as np
 import pandas as pd
 import pytest
-from forged_ledger import without_last
+from forged_ledger import made_again, without_last
 
 import prepriv
 from prepriv.cli import run
@@ -304,3 +304,21 @@ def test_the_words_of_a_score_that_is_not_the_released_one_are_named(package, tm
     assert re.search(
         rf"{page}: WRONG: it is not what its own numbers and its model give: line \d+: .*may save", said
     )
+
+
+def test_a_note_that_was_written_again_hides_no_score(package, tmp_path, capsys):
+    """An officer's: without its word in the note of its charge, a score was ok, and not even asked on which rows it was measured."""
+    for name, noted, code in (
+        ("same", lambda note: note, 8),
+        ("without its word", lambda note: re.sub("^evaluate model .*", "later people", note), 5),
+        ("without its model", lambda note: re.sub("^evaluate model \\w+", "evaluate", note), 8),
+    ):
+        folder = tmp_path / name
+        shutil.copytree(package, folder)
+        made_again(folder / "L.db", noted, folder)
+        said = verified(folder, capsys, code)
+        for file in ("e.html", "e.json"):
+            line = re.findall(rf"{folder / file}: (.*)", said)[-1]
+            assert not line.startswith("ok")
+            assert ("does not stand in its note" in line) == (code == 5)
+            assert ("names no model" in line) == (name == "without its model")

@@ -172,7 +172,7 @@ def _check_could_be_whole(model: Model, entry: Entry) -> None:
     row = (
         f"row {entry.sequence} paid for more than this model{_noted(entry)}, and its release is not recorded"
     )
-    if model.choice is not None and "choose" in _kinds(entry):
+    if model.choice is not None and "choose" in kinds_charged(entry):
         raise Stop(
             f"{row}. A choice among candidates cannot be recomputed from its winner: ask for a ledger that holds the release",
             NOT_DECIDED,
@@ -292,10 +292,11 @@ def drafts_beside(
     found, asked = list[str](), list[str]()
     for name, book in books:
         for one in book.entries():
-            if one.kind != "charged" or "schema draft" not in _kinds(one) or one.plan_uid in claimed:
+            content = drafted_by.get(one.plan_uid)
+            drafts = "schema draft" in kinds_charged(one) or content == here  # whatever its note says
+            if one.kind != "charged" or not drafts or one.plan_uid in claimed:
                 continue
             which = f"the schema draft of row {one.sequence}{f' of {name}' if others else ''}"
-            content = drafted_by.get(one.plan_uid)
             if name == place and released is not None and one.sequence > released:
                 continue  # the chain shows that the model was there before anything was drafted
             later = name == place and one.sequence > receipt.get("sequence", one.sequence)
@@ -388,7 +389,7 @@ def _not_shown(
     which = f"row {row.sequence}{f' of {place}' if place else ''}"
     # by the hash: the note of a charge is cut where it is long. A choice among candidates is charged as a whole, too
     a_part = model.choice is None and row.plan_hash != model.declared.hash
-    kinds = {*_kinds(row)}  # what else a charge is for stands in its note before the training
+    kinds = {*kinds_charged(row)}  # what else a charge is for stands in its note before the training
     trains = "train" in kinds and not kinds & {"hold out", "choose"} and SCORE not in booked
     more = SCORE in booked or (a_part and not trains and (not edited or "hold out" in kinds))
     found = list[str]()
@@ -489,7 +490,7 @@ def other_charges(places: Sequence[str], model: Model, shown: Collection[str]) -
 
 def _second(model: Model, before: Sequence[Entry]) -> str:
     """What to ask of a model that rests on a private draft, where another run came between: a ledger does not know when a budget was chosen."""
-    between = any(not {"train", "hold out", "choose"}.isdisjoint(_kinds(one)) for one in before)
+    between = any(not {"train", "hold out", "choose"}.isdisjoint(kinds_charged(one)) for one in before)
     if not (between and model.declared.domain.drafts):
         return ""
     return ", and whether ε and δ of this model were chosen before anyone saw the draft: no ledger shows that, and another model was trained in between"
@@ -537,10 +538,10 @@ def _in_words(header: Header, parts: Sequence[Entry], artifact: str | None, mode
 
 def _kind(entry: Entry) -> str:
     """What was charged, in a word or two; "other" where its note has no such word."""
-    return next(iter(_kinds(entry)), "other")
+    return next(iter(kinds_charged(entry)), "other")
 
 
-def _kinds(entry: Entry) -> list[str]:
+def kinds_charged(entry: Entry) -> list[str]:
     """Every such word: a person's note that begins with one, and the parts of a charge as a whole."""
     return _KIND.findall(entry.note.split(" | ")[0])
 

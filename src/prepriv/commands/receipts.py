@@ -450,6 +450,8 @@ _NO_REPORT = "{path} {is_what} and not a report: no model gives it. `prepriv led
 _SCHEMA_NO_REPORT = "{path} is a schema and not a report: no model gives it. `prepriv ledger verify LEDGER {path} MODEL` compares it with the ledger and with a model"
 _ASKED, _DESCRIBED = "answers (`prepriv ask`)", "a description (`prepriv describe`)"
 _SKETCHED, _SCORED = "a sketch (`prepriv sketch`)", "a score (`prepriv evaluate`)"
+WORDS = {_ASKED: "questions", _DESCRIBED: "description", _SKETCHED: "sketch", _SCORED: "evaluate"}
+"""The word that the note of its charge has, of what prepriv writes beside models and their pages."""
 _MEASURE = "a measurement (`prepriv evaluate`)"
 _TITLES = {
     _DESCRIBED: b"<title>prepriv description</title>",
@@ -473,7 +475,7 @@ def no_model(file: Path) -> str:
         return _A_SCHEMA.format(path=file) if _is_schema(data) else ""
     if _begins(file, (_REPORT,)) or _is_page(file, data):
         return _OF_A_MODEL.format(path=file)
-    what = _what_it_holds(file, data)
+    what = what_it_holds(file, data)
     return _COMPARED.format(path=file, what=what) if what else ""
 
 
@@ -482,12 +484,12 @@ def no_report(file: Path, data: Any = None) -> str:
     if file.suffix.lower() in _SCHEMAS:
         with suppress(Stop, ValueError, OSError):
             return _SCHEMA_NO_REPORT.format(path=file) if _is_schema(_data(file)) else ""
-    what = "" if _is_page(file, data) else _what_it_holds(file, data)
+    what = "" if _is_page(file, data) else what_it_holds(file, data)
     is_what = f"holds {what}" if what == _ASKED else f"is {_MEASURE if what == _SCORED else what}"
     return _NO_REPORT.format(path=file, is_what=is_what) if what else ""
 
 
-def _what_it_holds(file: Path, data: Any) -> str:
+def what_it_holds(file: Path, data: Any) -> str:
     """In words what prepriv wrote beside models and their pages; "" of anything else."""
     titled = [what for what, title in _TITLES.items() if _begins(file, (title,))]
     return next(iter(titled or _kinds_of(data)), "")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from prepriv._rounding import UP
-from prepriv.commands.receipts import in_a_receipt, tells_of_a_draft
+from prepriv._text import printable
+from prepriv.commands.charged import kinds_charged
+from prepriv.commands.receipts import WORDS, in_a_receipt, tells_of_a_draft, what_it_holds
 from prepriv.commands.saved_claims import ClaimApart, claim_apart
 from prepriv.commands.scores import model_of
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import Quanta, cost_in_quanta, short_amount
 from prepriv.ledger.hash_chain import one_of, whose
 
-_ANSWERED = re.compile(r"(?:^|, |`: )(?:questions|description|sketch)\b")  # a person's note stands in front
+_EVALUATE = "evaluate"
+_OF_NO_KIND = "what it states was not compared: it is none of the files that prepriv writes beside a model"
+_NOTED_OTHERWISE = 'row {row} of its ledger is not noted as a charge for {what}: "{word}" does not stand in its note ("{note}"), so someone else wrote that row'
+_OF_NO_MODEL = "whose score it is was not compared: row {row} of its ledger names no model"
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 
 
@@ -27,9 +31,12 @@ def states_otherwise(
     told = told if isinstance(told, Mapping) else {}
     key = tuple(told.get(name) for name in ("plan_uid", "sequence", "head"))
     row = next((one for one in rows if (one.plan_uid, one.sequence, one.head) == key), None)
-    is_answered = row is not None and _ANSWERED.search(row.note.split(" | ")[0])
-    if row is None or not (is_answered or model_of(row)):
+    if row is None:
         return ClaimApart()
+    what = what_it_holds(file, data)  # by the file itself: a note can be written again with its ledger
+    if not what:
+        return ClaimApart(undecided=[_OF_NO_KIND])
+    word = WORDS[what]
     claim = data.get("guarantee")
     claim = claim if isinstance(claim, Mapping) else {}
     stated = {
@@ -45,12 +52,18 @@ def states_otherwise(
         for name, (said, true) in stated.items()
         if said != true
     ]
+    if word not in kinds_charged(row):
+        wrong.append(
+            _NOTED_OTHERWISE.format(row=row.sequence, note=printable(row.note), word=word, what=what)
+        )
     found = ClaimApart()
     if _states_less(claim, header, row):
         wrong.append(
             f"it states less than row {row.sequence} paid for it ({short_amount(header.unit, row.cost)})"
         )
-    elif is_answered and ("claims" in data or not tells_of_a_draft(data)):
+    elif word == _EVALUATE:
+        found.undecided += [] if model_of(row) else [_OF_NO_MODEL.format(row=row.sequence)]
+    elif "claims" in data or not tells_of_a_draft(data):
         found = claim_apart(file, data, header, row)
     return ClaimApart(wrong + found.wrong, found.undecided)
 

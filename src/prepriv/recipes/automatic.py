@@ -42,7 +42,6 @@ from prepriv.recipes.fast import MOST_PASSES, averaged, fast, steady, sure
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
-from prepriv.recipes.unscaled import warn_of_no_scaler
 from prepriv.recipes.weak import (
     CENTRED,
     LATE,
@@ -132,6 +131,8 @@ def recipe(
         return _after(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
     steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is
     if listed and isinstance(learner, str):
+        from prepriv.recipes.unscaled import warn_of_no_scaler  # which a recipe does without
+
         check_steps(steps)
         warn_of_no_scaler(domain, cast("Sequence[Step]", steps), epsilon)
     if domain.target is not None:
