@@ -214,6 +214,20 @@ def test_a_note_that_was_written_again_hides_no_claim(package, tmp_path, capsys,
     assert capsys.readouterr().out.count(": ok, charges") == len(line) - 3
 
 
+@pytest.mark.parametrize("name", NOTED)
+@pytest.mark.parametrize("path", [("unit",), ("ledger", "signed_by")])
+def test_what_no_file_of_prepriv_states_is_wrong(package, tmp_path, capsys, name, path):
+    """An officer's: "unit": "patient", "epsilon": 0.1 and a signature beside the true claim were ok once the file was released again."""
+    line = edited(package, tmp_path / "copy", name, put(*path, to="patient"))
+    assert run(line) == 5
+    said = capsys.readouterr().out
+    assert said.count(f"WRONG: it states what no file of prepriv does: {'.'.join(path)}\n") == len(line) - 3
+    other = edited(
+        package, tmp_path / "other", name, lambda data: data.update(version="0.2.0", unit="patient")
+    )
+    assert run(other) == 8 and "NOT DECIDED" in capsys.readouterr().out
+
+
 def test_a_file_of_no_kind_is_not_called_ok(package, tmp_path, capsys):
     line = edited(package, tmp_path / "copy", "answers", lambda data: data.pop("releases"))
     assert run(line) == 8 and "none of the files that prepriv writes" in capsys.readouterr().out
@@ -392,3 +406,21 @@ def test_a_name_that_stands_twice_is_wrong(package, tmp_path, capsys, name, wher
     release(tmp_path / "copy" / "L.db", file.parent)
     assert run(["ledger", "verify", str(tmp_path / "copy" / "L.db"), str(file)]) == 5
     assert "stands twice" in capsys.readouterr().out
+
+
+def test_a_second_run_of_the_same_plan_is_named(tmp_path, capsys):
+    """An officer's: answers of a second run lay beside the ledger of the first, and nothing said that the questions were the same."""
+    book, file = tmp_path / "L.db", tmp_path / "answers.json"
+    Ledger.create(book, "people", epsilon=4.5, delta=1e-5)
+    asked = {"epsilon": 0.5, "delta": 1e-6, "n": N}
+    for _ in range(2):
+        kept = book.read_bytes()
+        file.write_text(prepriv.ask(TABLE, declared(), ["mean(age)"], ledger=book, **asked).json_text())
+    other = prepriv.ask(TABLE, declared(), ["mean(age) by job"], ledger=book, **asked).json_text()
+    book.write_bytes(kept)
+    assert run(["ledger", "verify", str(book), str(file)]) == 5
+    assert "its plan is that of row 1, so the same was run once more" in capsys.readouterr().out
+    file.write_text(other)
+    assert run(["ledger", "verify", str(book), str(file)]) == 5
+    said = capsys.readouterr().out
+    assert "is not in this ledger" in said and "once more" not in said

@@ -102,6 +102,9 @@ def judge(
         for name, one in given.items()
     }
     sound = {name: one for name, one in given.items() if not judged[name].wrong}
+    for name, one in given.items():
+        if name not in sound and one.kind in ("other", "measurement"):
+            _run_again(judged[name], Path(name), one, rows)
     for name, one in sound.items():
         undecided, asked = unanswered(one, rows)
         judged[name].undecided += [undecided] if undecided else []
@@ -490,6 +493,18 @@ def _of_its_charge(found: Judged, file: Path, places: Sequence[str]) -> None:
         stated = states_otherwise(file, data, book.header, book.entries())
         found.wrong += stated.wrong
         found.undecided += stated.undecided
+
+
+def _run_again(found: Judged, file: Path, one: Given, ledgers: Sequence[Sequence[Entry]]) -> None:
+    """Say of a file whose charge is not here that its plan is that of a charge which is: the same was run again, and someone knows why."""
+    plan, held = data_in(file).get("plan_hash"), [row for rows in ledgers for row in rows]
+    if one.own in {(row.sequence, row.head, row.plan_uid) for row in held}:
+        return
+    same = [str(row.sequence) for row in held if row.kind == "charged" and row.plan_hash == plan]
+    if same:
+        found.wrong.append(
+            f"its plan is that of row{'s' if len(same) > 1 else ''} {', '.join(same)}, so the same was run once more, and charged elsewhere or later. Ask for the file of row {same[0]}, and which of them people were given"
+        )
 
 
 def _used_drafts(file: Path, places: Sequence[str]) -> list[str]:

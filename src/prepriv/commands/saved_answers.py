@@ -8,6 +8,7 @@ from typing import Any
 
 from prepriv._rounding import UP
 from prepriv._text import printable
+from prepriv._version import own_version
 from prepriv.commands.charged import kinds_charged
 from prepriv.commands.receipts import WORDS, in_a_receipt, tells_of_a_draft, what_it_holds
 from prepriv.commands.saved_claims import ClaimApart, claim_apart
@@ -20,6 +21,25 @@ _EVALUATE = "evaluate"
 _OF_NO_KIND = "what it states was not compared: it is none of the files that prepriv writes beside a model"
 _NOTED_OTHERWISE = 'row {row} of its ledger is not noted as a charge for {what}: "{word}" does not stand in its note ("{note}"), so someone else wrote that row'
 _OF_NO_MODEL = "whose score it is was not compared: row {row} of its ledger names no model"
+_OF_ALL = {
+    "guarantee",
+    "promise",
+    "plan_hash",
+    "notes",
+    "n",
+    "version",
+    "claims",
+    "ledger",
+    "one_row_of_each",
+}
+_OF_KIND = {
+    "questions": {"releases", "bounds", "interval", "named_by", "answers"},
+    "description": {"rows", "columns", "correlations", "by", "groups", "differences"},
+    "sketch": {"what", "check", "sketch", "drawn"},
+}
+_OF_RECEIPT = {"plan_uid", "sequence", "head", "dataset", "cap", "total"}
+_MOST_NAMED = 5
+_UNKNOWN = "it states what no file of prepriv does: {names}"
 _SLACK = Quanta(1, 1)  # another machine can round the last digit otherwise
 
 
@@ -65,7 +85,18 @@ def states_otherwise(
         found.undecided += [] if model_of(row) else [_OF_NO_MODEL.format(row=row.sequence)]
     elif "claims" in data or not tells_of_a_draft(data):
         found = claim_apart(file, data, header, row)
+    if word != _EVALUATE and (unknown := _unknown(data, word)):
+        (wrong if data.get("version") == own_version() else found.undecided).append(unknown)
     return ClaimApart(wrong + found.wrong, found.undecided)
+
+
+def _unknown(data: Mapping[str, Any], word: str) -> str:
+    """Which names no file of its kind has: a claim beside the true one, say; "" where there are none."""
+    held = data.keys() - _OF_ALL - _OF_KIND[word]
+    named = sorted(held) + [f"ledger.{name}" for name in sorted(data["ledger"].keys() - _OF_RECEIPT)]
+    listed = ", ".join(printable(str(name)) for name in named[:_MOST_NAMED])
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    return _UNKNOWN.format(names=f"{listed}{more}") if named else ""
 
 
 def _delta(stated: Any, row: Entry, header: Header) -> Any:

@@ -197,4 +197,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "            pass\n",
         ("tests/recipes/test_unscaled.py", "-k", "pipeline_without_a_scaler"),
     ),
+    Mutant(
+        "a name that no file has stands beside a true claim",
+        "a forged unit is called ok",
+        "commands/saved_answers.py",
+        "    held = data.keys() - _OF_ALL - _OF_KIND[word]\n",
+        "    held = set[str]()\n",
+        ("tests/commands/test_saved_claims.py", "-k", "no_file_of_prepriv"),
+    ),
+    Mutant(
+        "a file of another plan is called a second run of the same",
+        "a false sentence to an officer",
+        "commands/judged.py",
+        'if row.kind == "charged" and row.plan_hash == plan]',
+        'if row.kind == "charged"]',
+        ("tests/commands/test_saved_claims.py", "-k", "second_run"),
+    ),
 )
