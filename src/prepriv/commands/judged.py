@@ -496,7 +496,7 @@ def _of_its_charge(found: Judged, file: Path, places: Sequence[str]) -> None:
 
 
 def _run_again(found: Judged, file: Path, one: Given, ledgers: Sequence[Sequence[Entry]]) -> None:
-    """Say of a file whose charge is not here that its plan is that of a charge which is: the same was run again, and someone knows why."""
+    """Say about a file whose charge is not here that its plan is that of a charge which is: the same was run again, and someone knows why."""
     plan, held = data_in(file).get("plan_hash"), [row for rows in ledgers for row in rows]
     if one.own in {(row.sequence, row.head, row.plan_uid) for row in held}:
         return
