@@ -117,6 +117,11 @@ def test_a_genuine_file_of_any_kind_passes(tmp_path, name, capsys):
     assert run(["ledger", "verify", str(book), str(tmp_path / "out")]) == 0, capsys.readouterr().out
     said = capsys.readouterr().out
     assert said.count(": ok, charge") == len([*(tmp_path / "out").iterdir()])
+    assert "only a head shows that someone kept (--receipt)" in said.splitlines()[-1]
+    last = Ledger.open(book).entries()[-1]
+    head = f"{last.sequence}:{last.head}"
+    assert run(["ledger", "verify", str(book), str(tmp_path / "out"), "--receipt", head]) == 0
+    assert "only a head shows" not in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")

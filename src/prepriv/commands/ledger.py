@@ -402,11 +402,13 @@ def verify(
         wrong = lost or any(found.values()) or any(one.wrong for one in files.values())
         code = LedgerCorrupt.exit_code if wrong else NOT_DECIDED if open_ else 0
         if given or by_hand or left or code:
-            say(f"exit code {code}: {_ENDS[code]}", err=as_json)
+            unkept = "" if receipt or code else _NO_HEAD
+            say(f"exit code {code}: {_ENDS[code]}{unkept}", err=as_json)
         if code:
             raise typer.Exit(code)
 
 
+_NO_HEAD = ". They agree with each other: whether their ledger was made again only a head shows that someone kept (--receipt)"
 _ENDS = {
     0: "nothing wrong was found in these files",
     NOT_DECIDED: "not decided, or a question is open",

@@ -182,7 +182,7 @@ def _receipt_problems(header: Header, entries: Iterable[Entry], receipts: Iterab
         + (
             f"its row {receipt.sequence} has another one, so that row, or one before it, was made again"
             if receipt.sequence in heads
-            else f"it ends with row {max(heads)}, so it was rolled back"
+            else f"it ends with row {max(heads)}, so it was rolled back, or made again with fewer rows"
         )
         + ". Or the receipt is of another ledger. Ask who keeps receipts of earlier rows: the last one that is in this ledger shows which rows are as they were"
         for receipt in missing
