@@ -969,7 +969,7 @@ def test_the_page_of_a_straight_line_says_so():
     """A reader's: an effect of the hour that rises and falls was a line in six fits of six, and partial dependence showed a line, too."""
     domain = Domain.box(0, 1, 2, target=Numeric(0, 1))
     said = straight_in_words(PrivateRegressor(domain, epsilon=1.0).plan(3000))
-    assert re.search(r"straight line.*steps: curves.* 110 or more .*here it is 200", said)
+    assert re.search(r"straight line.*steps: curves.* 110 or more .*Here it is 200", said)
     assert straight_in_words(PrivateRegressor(domain, epsilon=1.0, steps="curves").plan(300))  # too few
     for other in (
         PrivateRegressor(domain, epsilon=1.0, steps="curves"),

@@ -441,7 +441,7 @@ def _target(e: Any, rows: Fitting) -> Compiled:
     if rows.dry and e.target_type == "continuous" and any(len(k) > 4 for k in rows.kinds if k is not None):
         raise ValueError(
             "TargetEncoder learns the mean target of each category, and a sketch keeps only whether a numeric target rises along the declared "
-            "order of the categories: for a column of more than two write OneHotEncoder(handle_unknown='ignore')"
+            "order of the categories: for a column of more than two write OneHotEncoder(handle_unknown='ignore'). With many categories, StandardScaler() after it can tell more (docs/regression.md, Columns of categories)"
         )
     per = len(e.classes_) if e.target_type_ == "multiclass" else 1
     return _probed(e, rows, [per] * len(rows.kinds))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepriv._callers import callers_level
-from prepriv.columns import Numeric
+from prepriv.columns import Categorical, Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, measured_alone, up
 from prepriv.preprocessing.homogenize import Homogenize
@@ -137,7 +137,7 @@ def below_the_mean_in_words(plan: Plan, *, often: bool = False) -> str:
     return (
         f"At this ε a model of a number can be worse than the mean, answered for every row: on tables we measured the default recipe was so in {below} of {runs} runs "
         f"with such an s ({counted} times budget), which is {s:g} here. From s = {HELD} on, which is {named} here, it was so in 2 of 345. "
-        "Those are numbers whose standard deviation is 10 to 20 % of the distance of their bounds. One of 5 %, such as a count with a few large values, takes up to four times as much, and many columns take more."
+        "Those are numbers whose standard deviation is 10 to 20 % of the distance of their bounds. One of 5 %, such as a count with a few large values, takes up to four times as much, and many columns take more. One that is mostly 0 can be worse at any ε."
     )
 
 
@@ -191,6 +191,30 @@ def unit_probabilities_in_words(plan: Plan) -> str:
     )
 
 
+# s for each category between which scaled codes were better as a rule; of so many fits there with a target, better by .02, worse, and by how much at most: benchmarks/codes_scaled.py
+_CODES_FROM, _CODES_TO = 8, 60
+_CODES, _CODES_BY = (46, 20, 9), (0.27, 0.1)
+_FEWEST_CODES, _NEAR_CODES = 15, 0.02
+
+
+def codes_in_words(plan: Plan) -> str:
+    """That codes of many categories are learned in part unless they are scaled, of a target. It follows from the plan alone, and is empty of any other."""
+    cells = sum(len(c.categories) for c in plan.domain.columns.values() if isinstance(c, Categorical))
+    if plan.domain.target is None or not plan.private or plan.learner.steps == 1 or cells < _FEWEST_CODES:
+        return ""
+    each = plan.signal / cells
+    scaled = any(
+        p.step.name == "StandardScaler" and getattr(p.step, "columns", None) is None for p in plan.steps
+    )
+    if scaled or not _CODES_FROM <= each < _CODES_TO:
+        return ""
+    fits, better, worse = _CODES
+    return (
+        f"Columns of categories have {cells:,} categories in all, and training reaches each of them slowly: their effects can come out far too small. With such an s for each of them, which is {float(f'{each:.2g}'):g} here, pipelines with "
+        f"another StandardScaler() after OneHotEncoder() had an R² {_NEAR_CODES:g} or more higher in {better} of {fits} fits on tables we measured (by up to {_CODES_BY[0]:g}), and lower in {worse} (by up to {_CODES_BY[1]:g}). `prepriv.choose` compares both."
+    )
+
+
 # Steps after which a number says what a straight line says of it.
 _LINES = (
     "Center", "ClipFeatures", "ClipNorm", "ConstantImputer", "InstanceOptimalCenter", "MeanImputer", "MedianImputer", "MinMaxScaler", "PCA", "RegressionImputer",
@@ -237,6 +261,9 @@ def wide_bounds_in_words(model: Model) -> str:
     )
 
 
+_SKEWED = " Of a number that is mostly one value, such as a count that is mostly 0, the model itself can be worse than the mean at any ε, as training draws it to the median (docs/regression.md)."
+
+
 def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
     """Why sums of predictions may be off, where that follows from how a target is learned. Empty of other plans. asked: whether it says to
     measure that, too."""
@@ -247,7 +274,8 @@ def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
     if not (plan.private and math.isfinite(getattr(plan.learner, "clip_norm", math.inf))):
         return ""
     whole = plan.domain.target.high - plan.domain.target.low
-    if released := plan.learner.mean_error_release(plan.learner_noise_multiplier, plan.setting):
+    released = plan.learner.mean_error_release(plan.learner_noise_multiplier, plan.setting)
+    if released:
         noise, width = (whole / 2 * v for v in released)
         moved = (
             f"Predictions were moved by their mean error on the rows of the training, which was released with noise of about {noise:.3g} and with "
@@ -259,6 +287,7 @@ def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
             "such as a count or an amount of money, are as a rule too small."
         )
     moved += " Over a group they can be off by more, because effects that noise could explain are drawn to 0: ask for the sum of each group (`prepriv ask`)."
+    moved += "" if released else _SKEWED
     if not asked:
         return moved
     return (
@@ -279,6 +308,7 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
         wide_bounds_in_words(model),
         hardly_reached_in_words(model.declared),
         unit_probabilities_in_words(model.declared),
+        codes_in_words(model.declared),
         "" if model.noise_alone else sure_in_words(model.declared),
     )
     for wide in filter(None, plain):

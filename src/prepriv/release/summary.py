@@ -22,6 +22,7 @@ from prepriv.recipes.automatic import NOISE_ALONE
 from prepriv.release.advice import (
     below_the_mean_in_words,
     bent_in_words,
+    codes_in_words,
     noise_in_words,
     one_number_in_words,
     straight_in_words,
@@ -146,6 +147,7 @@ class ReportSummary:
                         straight_in_words(plan),
                         sure_in_words(plan),
                         unit_probabilities_in_words(plan),
+                        codes_in_words(plan),
                     ],
                 ),
             ),

@@ -213,4 +213,20 @@ MUTANTS: tuple[Mutant, ...] = (
         'if row.kind == "charged"]',
         ("tests/commands/test_saved_claims.py", "-k", "second_run"),
     ),
+    Mutant(
+        "codes that are scaled are said to be learned in part",
+        "a named cure that is there already",
+        "release/advice.py",
+        "    if scaled or not _CODES_FROM <= each < _CODES_TO:\n",
+        "    if not _CODES_FROM <= each < _CODES_TO:\n",
+        ("tests/recipes/test_worth.py", "-k", "codes_of_many"),
+    ),
+    Mutant(
+        "codes are spoken of where scaling them loses",
+        "a named cure that does not cure",
+        "release/advice.py",
+        "    if scaled or not _CODES_FROM <= each < _CODES_TO:\n",
+        "    if scaled or not each < _CODES_TO:\n",
+        ("tests/recipes/test_worth.py", "-k", "codes_of_many"),
+    ),
 )
