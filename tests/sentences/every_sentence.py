@@ -1128,6 +1128,7 @@ ABOUT_NO_ROW = (
     "The number of records is public under this adjacency, declared or counted off the table.",
     "AUC is that of scores in [[number]] bins: [[any]]",  # tests/evaluation/test_evaluation.py
     "WARNING: [[number]] labels lie outside the declared bounds [[any]]",  # tests/commands/test_validated.py
+    "WARNING: [[number]] cells of [[any]] lie outside its declared bounds [[any]]",  # tests/commands/test_validated.py
     "NOT ONE cell of 'x' lies within its declared bounds (0 to 1): [[any]]",  # tests/commands/test_validated.py
     "Nobody is named who answers for the schema. Whoever writes it can enter a name, as `declared_by:`.",
     "How good it is",

@@ -450,7 +450,7 @@ _NO_REPORT = "{path} {is_what} and not a report: no model gives it. `prepriv led
 _SCHEMA_NO_REPORT = "{path} is a schema and not a report: no model gives it. `prepriv ledger verify LEDGER {path} MODEL` compares it with the ledger and with a model"
 _ASKED, _DESCRIBED = "answers (`prepriv ask`)", "a description (`prepriv describe`)"
 _SKETCHED, _SCORED = "a sketch (`prepriv sketch`)", "a score (`prepriv evaluate`)"
-WORDS = {_ASKED: "questions", _DESCRIBED: "description", _SKETCHED: "sketch", _SCORED: "evaluate"}
+NOTED_AS = {_ASKED: "questions", _DESCRIBED: "description", _SKETCHED: "sketch", _SCORED: "evaluate"}
 """The word that the note of its charge has, of what prepriv writes beside models and their pages."""
 _MEASURE = "a measurement (`prepriv evaluate`)"
 _TITLES = {

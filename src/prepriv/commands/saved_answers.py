@@ -10,7 +10,7 @@ from prepriv._rounding import UP
 from prepriv._text import printable
 from prepriv._version import own_version
 from prepriv.commands.charged import kinds_charged
-from prepriv.commands.receipts import WORDS, in_a_receipt, tells_of_a_draft, what_it_holds
+from prepriv.commands.receipts import NOTED_AS, in_a_receipt, tells_of_a_draft, what_it_holds
 from prepriv.commands.saved_claims import ClaimApart, claim_apart
 from prepriv.commands.scores import model_of
 from prepriv.ledger import Entry, Header
@@ -56,7 +56,7 @@ def states_otherwise(
     what = what_it_holds(file, data)  # by the file itself: a note can be written again with its ledger
     if not what:
         return ClaimApart(undecided=[_OF_NO_KIND])
-    word = WORDS[what]
+    word = NOTED_AS[what]
     claim = data.get("guarantee")
     claim = claim if isinstance(claim, Mapping) else {}
     stated = {

@@ -20,6 +20,8 @@ from prepriv.tables.readers import spelled_alike
 from prepriv.tables.units import counted_units
 
 _SPELLINGS = 3  # that are not declared: so many are named
+_OUT = FAULTS.index("out of bounds")
+_MOST = 0.5  # of the numbers of a column, outside its bounds: more are asked about
 _MANY = 0.2  # of the labels that are numbers, outside their bounds: so many are asked about
 NOT_PRIVATE = "for the curator only: these counts are not private"
 
@@ -136,18 +138,31 @@ class Validation:
 
     @property
     def no_numbers(self) -> tuple[str, ...]:
-        """Which columns are declared numeric and hold no number, or none within their bounds: sentences."""
-        return tuple(
-            f"NOT ONE cell of {c.name!r} is a number as it is declared. Is the column a category, or are its numbers or dates written in another way "
-            "(`written:`, in Python Numeric(low, high, written=...))? As declared, a model learns nothing from it"
-            for c in self.columns
-            if self._all_texts(c)
-        ) + tuple(
-            f"NOT ONE cell of {c.name!r} lies within its declared bounds ({c.declared}): each counts as the nearer bound, so next to nothing is left of "
-            "the column. Is it in the unit of the bounds?"
-            for c in self.columns
-            if self._all_beyond(c)
+        """Which columns are declared numeric and hold no number, or none within their bounds, or few: sentences."""
+        return (
+            tuple(
+                f"NOT ONE cell of {c.name!r} is a number as it is declared. Is the column a category, or are its numbers or dates written in another way "
+                "(`written:`, in Python Numeric(low, high, written=...))? As declared, a model learns nothing from it"
+                for c in self.columns
+                if self._all_texts(c)
+            )
+            + tuple(
+                f"NOT ONE cell of {c.name!r} lies within its declared bounds ({c.declared}): each counts as the nearer bound, so next to nothing is left of "
+                "the column. Is it in the unit of the bounds?"
+                for c in self.columns
+                if self._all_beyond(c)
+            )
+            + tuple(
+                f"WARNING: {c.faults[_OUT]:,} cells of {c.name!r} lie outside its declared bounds ({c.declared}), of {self._numbers(c):,} that are numbers. Each counts as the nearer bound, so little is "
+                "left of the column. Is it in the unit of the bounds?"
+                for c in self.columns
+                if c.faults[_OUT] > _MOST * self._numbers(c) and not self._all_beyond(c)
+            )
         )
+
+    def _numbers(self, column: Counted) -> int:
+        """How many cells of a numeric column are numbers."""
+        return self.rows - sum(column.faults[:2])
 
     @property
     def crowded(self) -> tuple[str, ...]:
@@ -221,8 +236,7 @@ class Validation:
     def _many_beyond(self) -> tuple[str, ...]:
         """That many numeric labels lie outside the declared bounds: a sentence."""
         assert self.labels is not None
-        outside = self.labels.faults[FAULTS.index("out of bounds")]
-        numbers = self.rows - sum(self.labels.faults[:2])
+        outside, numbers = self.labels.faults[_OUT], self._numbers(self.labels)
         if not outside or outside < _MANY * numbers:
             return ()
         return (
@@ -242,7 +256,7 @@ class Validation:
 
     def _all_beyond(self, column: Counted) -> bool:
         """Whether there are numbers, and not one lies within the declared bounds: as where percent were declared as shares."""
-        return column.faults[FAULTS.index("out of bounds")] > 0 and sum(column.faults) == self.rows
+        return column.faults[_OUT] > 0 and sum(column.faults) == self.rows
 
     @property
     def _spelled_otherwise(self) -> tuple[tuple[str, int], ...]:

@@ -229,4 +229,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if scaled or not each < _CODES_TO:\n",
         ("tests/recipes/test_worth.py", "-k", "codes_of_many"),
     ),
+    Mutant(
+        "a column of which most cells lie outside its bounds is not asked about",
+        "a column that is lost, without a word",
+        "runs/validate.py",
+        "            if c.faults[_OUT] > _MOST * self._numbers(c) and not self._all_beyond(c)\n",
+        "            if False\n",
+        ("tests/commands/test_validated.py", "-k", "no_cell_lies_within"),
+    ),
 )
