@@ -429,3 +429,18 @@ def test_a_second_run_of_the_same_plan_is_named(tmp_path, capsys):
     assert run(["ledger", "verify", str(book), str(file)]) == 5
     said = capsys.readouterr().out
     assert "is not in this ledger" in said and "once more" not in said
+
+
+def test_a_draft_whose_note_was_written_again_is_still_one(tmp_path, capsys):
+    """A model that hides its draft is known by what was drafted, whatever the note of that row says."""
+    book = tmp_path / "L.db"
+    Ledger.create(book, "people", epsilon=4.5, delta=1e-4)
+    hidden = replace(drafted(book), drafts=())
+    clf = prepriv.PrivateClassifier(hidden, epsilon=0.5, delta=1e-6, ledger=book)
+    clf.fit(TABLE.drop(columns="who"), None).model_.save(tmp_path / "m", ledger=book)
+    line = ["ledger", "verify", str(book), str(tmp_path / "m")]
+    assert run(line) == 5
+    assert "exactly those of the schema draft of row 1" in capsys.readouterr().out
+    made_again(book, lambda note: note.replace("schema draft", "people"), tmp_path / "m")
+    assert run(line) == 5
+    assert "exactly those of the schema draft of row 1" in capsys.readouterr().out

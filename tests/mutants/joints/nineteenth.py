@@ -237,4 +237,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "            if False\n",
         ("tests/commands/test_validated.py", "-k", "no_cell_lies_within"),
     ),
+    Mutant(
+        "a draft is one by the note of its row alone",
+        "a hidden draft, by a ledger that was made again",
+        "commands/charged.py",
+        " or content == here  # whatever its note says",
+        "",
+        ("tests/commands/test_saved_claims.py", "-k", "still_one"),
+    ),
 )
