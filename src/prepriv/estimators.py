@@ -109,7 +109,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ):
             raise ValueError(
                 f"{inner[0]} is a setting of the pipeline that prepriv.private read: set it there, as in "
-                f"private(pipeline.set_params({inner[0]}=...), domain), and compare such models with prepriv.choose, at one price. Settings of this "
+                f"private(pipeline.set_params({inner[0]}=...), domain), and compare such models with prepriv.choose, at one price. Strengths of a penalty, such as C, have nothing to compare: private training has none. Settings of this "
                 f"model are {', '.join(f'steps__{k}' for k in self.steps.get_params())} and those of {type(self).__name__}"
             )
         late = [key for key in ("class_weight", "threshold") if key in params and hasattr(self, "model_")]

@@ -43,7 +43,7 @@ class Shape:
     values : array, (values, K)
         What each bin or category adds to the score, with mean zero over them, and what a missing cell adds.
     band : array, (values,), or None
-        Two standard deviations of what the noise of training alone does to each value. None unless the learner is
+        Two standard deviations of what the noise of training alone does to each value, at most (docs/additive.md). None unless the learner is
         `GradientDescent`. It does not cover errors by sampling or by the model.
 
     Examples
