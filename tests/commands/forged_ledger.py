@@ -26,7 +26,10 @@ def without_last(ledger: Path, rows: int = 1) -> str:
 
 
 def made_again(ledger: Path, noted: Callable[[str], str], folder: Path) -> None:
-    """Write a ledger of ε and δ again from its rows, with other notes, and its new heads into the files of a folder: whoever has no head cannot tell."""
+    """Write a ledger of ε and δ again from its rows, with other notes. Its new heads go into the files of a folder.
+
+    Nobody can tell who has not kept a head.
+    """
     old = Ledger.open(ledger)
     rows, header = old.entries(), old.header
     ledger.unlink()

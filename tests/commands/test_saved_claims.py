@@ -425,10 +425,13 @@ def test_a_second_run_of_the_same_plan_is_named(tmp_path, capsys):
     book.write_bytes(kept)
     assert run(["ledger", "verify", str(book), str(file)]) == 5
     assert "its plan is that of row 1, so the same was run once more" in capsys.readouterr().out
-    file.write_text(other)
-    assert run(["ledger", "verify", str(book), str(file)]) == 5
-    said = capsys.readouterr().out
-    assert "is not in this ledger" in said and "once more" not in said
+    own = json.loads(file.read_text())
+    own["ledger"] |= {"plan_uid": Ledger.open(book).entries()[0].plan_uid}  # not a second run: its own
+    for text in (other, json.dumps(own)):
+        file.write_text(text)
+        assert run(["ledger", "verify", str(book), str(file)]) == 5
+        said = capsys.readouterr().out
+        assert "WRONG: " in said and "once more" not in said
 
 
 def test_a_draft_whose_note_was_written_again_is_still_one(tmp_path, capsys):

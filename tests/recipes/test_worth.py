@@ -382,3 +382,5 @@ def test_codes_of_many_categories_are_spoken_of_where_scaling_them_was_better():
     assert said(1000, few) == ""
     recipe = prepriv.PrivateRegressor(domain, epsilon=1.0, delta=1e-6).plan(6000)
     assert codes_in_words(recipe) == said(6000)
+    curves = prepriv.PrivateRegressor(domain, epsilon=1.0, delta=1e-6, steps="additive").plan(6000)
+    assert codes_in_words(curves) == ""  # not measured

@@ -498,12 +498,12 @@ def _of_its_charge(found: Judged, file: Path, places: Sequence[str]) -> None:
 def _run_again(found: Judged, file: Path, one: Given, ledgers: Sequence[Sequence[Entry]]) -> None:
     """Say about a file whose charge is not here that its plan is that of a charge which is: the same was run again, and someone knows why."""
     plan, held = data_in(file).get("plan_hash"), [row for rows in ledgers for row in rows]
-    if one.own in {(row.sequence, row.head, row.plan_uid) for row in held}:
-        return
+    if one.own is None or one.own[2] in {row.plan_uid for row in held}:
+        return  # its own run is here, though its receipt may not be: the ledger was made again, or the receipt edited
     same = [str(row.sequence) for row in held if row.kind == "charged" and row.plan_hash == plan]
     if same:
         found.wrong.append(
-            f"its plan is that of row{'s' if len(same) > 1 else ''} {', '.join(same)}, so the same was run once more, and charged elsewhere or later. Ask for the file of row {same[0]}, and which of them people were given"
+            f"its plan is that of row{'s' if len(same) > 1 else ''} {', '.join(same)}, so the same was run once more, and charged elsewhere or later, or this ledger was made again. Ask for the file of row {same[0]}, and which of them people were given"
         )
 
 

@@ -15,6 +15,7 @@ from prepriv.columns import Categorical, Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, measured_alone, up
 from prepriv.preprocessing.homogenize import Homogenize
+from prepriv.preprocessing.scale import StandardScaler
 from prepriv.recipes.automatic import WeakSignal
 from prepriv.recipes.regression import CURVED
 from prepriv.release.quality import Quality, option_of
@@ -203,9 +204,10 @@ def codes_in_words(plan: Plan) -> str:
     if plan.domain.target is None or not plan.private or plan.learner.steps == 1 or cells < _FEWEST_CODES:
         return ""
     each = plan.signal / cells
-    scaled = any(
-        p.step.name == "StandardScaler" and getattr(p.step, "columns", None) is None for p in plan.steps
-    )
+    scalers = [
+        p.step for p in plan.steps if isinstance(p.step, StandardScaler)
+    ]  # measured beside scaled numbers
+    scaled = not scalers or any(step.columns is None for step in scalers)
     if scaled or not _CODES_FROM <= each < _CODES_TO:
         return ""
     fits, better, worse = _CODES
