@@ -498,8 +498,9 @@ def _of_its_charge(found: Judged, file: Path, places: Sequence[str]) -> None:
 def _run_again(found: Judged, file: Path, one: Given, ledgers: Sequence[Sequence[Entry]]) -> None:
     """Say about a file whose charge is not here that its plan is that of a charge which is: the same was run again, and someone knows why."""
     plan, held = data_in(file).get("plan_hash"), [row for rows in ledgers for row in rows]
-    if one.own is None or one.own[2] in {row.plan_uid for row in held}:
-        return  # its own run is here, though its receipt may not be: the ledger was made again, or the receipt edited
+    own = {one.own[1], one.own[2]} if one.own else set()
+    if not own or own & {part for row in held for part in (row.head, row.plan_uid)}:
+        return  # its own row is here, though its whole receipt is not: the ledger was made again, or the receipt edited
     same = [str(row.sequence) for row in held if row.kind == "charged" and row.plan_hash == plan]
     if same:
         found.wrong.append(
