@@ -214,6 +214,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/commands/test_saved_claims.py", "-k", "second_run"),
     ),
     Mutant(
+        "a file whose head is here is called a second run when its run was edited",
+        "a false sentence to an officer",
+        "commands/judged.py",
+        "for part in (row.head, row.plan_uid)}",
+        "for part in (row.plan_uid,)}",
+        ("tests/commands/test_report_ledger.py", "-k", "edited_receipt"),
+    ),
+    Mutant(
         "codes that are scaled are said to be learned in part",
         "a named cure that is there already",
         "release/advice.py",
