@@ -236,7 +236,8 @@ def straight_in_words(plan: Plan) -> str:
     here += ", so that it gives straight lines, too" * (plan.private and each < CURVED)
     return (
         "In each column of numbers the model is a straight line: an effect that rises and falls again is not seen, and partial dependence shows a line, too. "
-        f'`steps: curves` in a schema (`steps="curves"` in Python; in a pipeline SplineTransformer) learns curves where s is {CURVED:g} or more for each column{here}.'
+        f'`steps: curves` in a schema (`steps="curves"` in Python; in a pipeline SplineTransformer) learns curves where s is {CURVED:g} or more for each column{here}. '
+        "At an end of a column that few rows have, such a curve can be flat where the truth is not."
     )
 
 
