@@ -14,7 +14,7 @@ import contextlib
 import io
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -92,25 +92,29 @@ def of_pipeline(x: pd.DataFrame, y: Any, epsilon: float, seed: int) -> Iterator[
 
 def of_number(table: Any, epsilon: float, seed: int) -> Iterator[Row]:
     """R² of each list."""
-    x, y, columns, (low, high) = table
-    domain = prepriv.Domain(columns, target=prepriv.Numeric(low, high))
-    order, n = np.random.default_rng(seed).permutation(len(x)), min(MOST, 2 * len(x) // 3)
-    train, test = order[:n], order[n : n + TEST]
+    r2, domain = _r2(table, seed)
 
-    def r2(steps: Any) -> float:
-        reg = prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=1e-6, steps=steps)
-        error = reg.fit(x.iloc[train], y[train]).predict(x.iloc[test]) - y[test]
-        return float(1 - np.square(error).mean() / y[test].var())
+    def made(steps: Any) -> float:
+        return r2(prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=1e-6, steps=steps))
 
-    recipe = r2("auto")
+    recipe = made("auto")
     for name, steps in LISTS.items():
-        yield name, r2(steps), r2([*steps, SCALER]), recipe, 0.0
+        yield name, made(steps), made([*steps, SCALER]), recipe, 0.0
 
 
 def of_pipeline_of_number(table: Any, epsilon: float, seed: int) -> Iterator[Row]:
     """R² of a pipeline of scikit-learn."""
+    r2, domain = _r2(table, seed)
+    found = [
+        r2(prepriv.private(pipeline(table[0], numbers, Ridge()), domain, epsilon=epsilon, delta=1e-6))
+        for numbers in (SimpleImputer(), make_pipeline(SimpleImputer(), StandardScaler()))
+    ]
+    yield "pipeline", *found, r2(prepriv.PrivateRegressor(domain, epsilon=epsilon, delta=1e-6)), 0.0
+
+
+def _r2(table: Any, seed: int) -> tuple[Callable[[Any], float], prepriv.Domain]:
+    """What measures R² of a regressor on rows held out, and the domain of the table."""
     x, y, columns, (low, high) = table
-    domain = prepriv.Domain(columns, target=prepriv.Numeric(low, high))
     order, n = np.random.default_rng(seed).permutation(len(x)), min(MOST, 2 * len(x) // 3)
     train, test = order[:n], order[n : n + TEST]
 
@@ -118,12 +122,7 @@ def of_pipeline_of_number(table: Any, epsilon: float, seed: int) -> Iterator[Row
         error = model.fit(x.iloc[train], y[train]).predict(x.iloc[test]) - y[test]
         return float(1 - np.square(error).mean() / y[test].var())
 
-    budget = {"epsilon": epsilon, "delta": 1e-6}
-    found = [
-        r2(prepriv.private(pipeline(x, scaler, Ridge()), domain, **budget))
-        for scaler in (SimpleImputer(), make_pipeline(SimpleImputer(), StandardScaler()))
-    ]
-    yield "pipeline", *found, r2(prepriv.PrivateRegressor(domain, **budget)), 0.0
+    return r2, prepriv.Domain(columns, target=prepriv.Numeric(low, high))
 
 
 def main() -> None:
@@ -166,6 +165,15 @@ def main() -> None:
             alone < recipe - NEAR, alone > recipe + NEAR, with_it > alone + NEAR, with_it < alone - NEAR, alone < base + NEAR, with_it < base + NEAR,
         )  # fmt: skip
         print(f"| {kind} | {len(learned)} |", " | ".join(str(int(cell.sum())) for cell in of), "|")
+        if rows:
+            middle = (f"{v:.2f}" for v in np.median([row[1:4] for row in rows], axis=0))
+            below = sum(row[1] < row[4] - NEAR for row in rows), sum(row[2] < row[4] - NEAR for row in rows)
+            print(
+                f"  all {len(rows)}, median without, with the scaler, recipe:",
+                *middle,
+                f"; {NEAR} below no model:",
+                *below,
+            )
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ _WANTED: Mapping[type[Step], tuple[float, float]] = {
     Center: (0.02, 0.02),
 }
 """Of a step: the noise of one number that it releases which is small enough, over the size of such a number; its largest share."""
-_IN_BOUNDS = (Center, ConstantImputer, MeanImputer, MedianImputer, ShrunkCenter)
+_IN_BOUNDS = (Center, ConstantImputer, Fitted, MeanImputer, MedianImputer, ShrunkCenter)
 _LOST = 10.0  # of PCA: noise over the variance of one direction, from which a coarse sketch is more accurate (docs/sketch.md)
 
 _PCA_SOLVING = (
@@ -143,7 +143,7 @@ class OwnFits:
 
     @property
     def in_bounds(self) -> bool:
-        """Whether numbers stay in units of their bounds: steps fill gaps and take means off, and no more."""
+        """Whether outputs stay in units of their bounds: steps fill gaps, take means off, or are a function of each row alone."""
         return all(isinstance(step, _IN_BOUNDS) for step in self.templates)
 
     def at(self, domain: Domain, *, n: int, mu: float, missing: float | None = None) -> OwnChain:

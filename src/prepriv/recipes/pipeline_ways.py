@@ -251,10 +251,12 @@ class PipelineWays(StepRule):
             level, s = self.own.level or RECIPE_LEVEL, signal(domain, n=n, epsilon=epsilon, delta=delta)
             # A longer bias would make rows that a record moves more expensive.
             center = 0.0 if missing is not None else center_of_columns(level, len(domain.columns), s)
-            even = _even(level, center)
-            if numbers:
-                one_scale = even_rows(last, len(domain.columns))
-                even = _rows_of_target(last.d) if self.own.in_bounds else one_scale
+            if not numbers:
+                even = _even(level, center)
+            elif self.own.in_bounds:
+                even = _rows_of_target(last.d)
+            else:
+                even = even_rows(last, len(domain.columns))
             steps = (*made.steps, *even)
             factor = _factor(steps, domain, n, epsilon, delta)
         except ValueError as closed:

@@ -225,8 +225,16 @@ MUTANTS: tuple[Mutant, ...] = (
         "rows of a target in units of bounds are too short for descent",
         "a model worth nothing",
         "recipes/pipeline_ways.py",
-        "even = _rows_of_target(last.d) if self.own.in_bounds else one_scale",
-        "even = one_scale",
+        "            elif self.own.in_bounds:\n",
+        "            elif False:\n",
+        ("tests/recipes/test_own_fits.py", "-k", "imputer_and_no_scaler"),
+    ),
+    Mutant(
+        "rows of a target after roots are too short for descent",
+        "a model worth nothing",
+        "recipes/own_fits.py",
+        "_IN_BOUNDS = (Center, ConstantImputer, Fitted, ",
+        "_IN_BOUNDS = (Center, ConstantImputer, ",
         ("tests/recipes/test_own_fits.py", "-k", "imputer_and_no_scaler"),
     ),
     Mutant(
