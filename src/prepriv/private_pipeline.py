@@ -7,10 +7,12 @@ import functools
 import inspect
 import math
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
+from prepriv._callers import callers_level
 from prepriv.columns import Categorical, Numeric
 from prepriv.domain import Domain
 from prepriv.estimators import PrivateClassifier, PrivateEstimator
@@ -175,10 +177,20 @@ def reading(
         whole = _every_cell(before[0], domain, list(domain.columns))
         told += () if whole is before[0] else (_EVERY_CELL,)
         before = [whole]
+    gaps = any(isinstance(c, Numeric) and c.missing == "impute" for c in domain.columns.values())
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
     told += (*_by_order(fitted, domain), *_by_powers(fitted), *_by_choice(fitted))
-    ways = PipelineWays(fitted, _own(before, domain), way, missing, share, domain.target is not None)
+    own = _own(before, domain)
+    if gaps and own.leaves_gaps:
+        warnings.warn(_GAPS_LEFT, UserWarning, stacklevel=callers_level())
+    ways = PipelineWays(fitted, own, way, missing, share, domain.target is not None)
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
+
+
+_GAPS_LEFT = (
+    "The domain keeps gaps of numbers (missing='impute'), and no step of the pipeline fills them: they become the middle of the declared bounds. Put SimpleImputer() "
+    "in front, which learns a mean, or declare missing='midpoint', if the middle is what you want"
+)
 
 
 def _check_not_private(pipeline: Any) -> None:

@@ -240,12 +240,20 @@ def test_a_drafted_schema_is_ok_where_its_bytes_are_those_of_its_release(copy, c
     assert "ASK BEFORE YOU SIGN: what L.db paid for beside these files: row 3, a model" in out
 
 
+def test_a_schema_to_which_a_name_alone_was_added_says_so(copy, capsys):
+    """The page advises that line, and the question was the same as of a record in a comment."""
+    changed("label:\n", "declared_by: the ethics board\nlabel:\n")
+    code, out = printed(capsys, SCHEMA)
+    assert code == 8 and "S.yaml: the line `declared_by:` was added since the draft, and nothing else" in out
+
+
 @pytest.mark.parametrize(
     "old, new",
     [
         ("# DECLARED by hand", "# Declared by hand"),
         ("label:\n", "# row 17: a=0.31, c=p, yes\nlabel:\n"),
-        ("label:\n", "declared_by: the ethics board\nlabel:\n"),
+        ("label:\n", "declared_by: the ethics board\nlabel: \n"),
+        ("label:\n", "declared_by: the ethics\n  board\nlabel:\n"),
         ("label:\n", "steps: linear\nlabel:\n"),
         ("rows: 2000\ncolumns", "rows: 1900\ncolumns"),
         ("label:\n", "label: \n"),

@@ -1,5 +1,6 @@
 """`prepriv report --ledger`: a ledger paid for this very model, or one line says why not."""
 
+import contextlib
 import hashlib
 import json
 import pickle
@@ -1035,6 +1036,29 @@ def test_a_file_that_passes_for_a_log_of_the_ledger_is_named_and_left(by_hand, t
     assert run(["ledger", "show", str(ledger)]) == 0
     run(["report", str(by_hand / "run"), "--ledger", str(ledger)])
     assert beside.read_text() == "row 17: Boston, black, f, callback"
+
+
+def test_a_log_that_a_look_folds_in_is_asked_about(by_hand, tmp_path, capsys):
+    """It can hold records in pages that a later commit wrote over, and a look deletes it: exit code 0, and nothing was left to see."""
+    ledger = tmp_path / "L.db"
+    shutil.copy(by_hand / "L.db", ledger)
+    with contextlib.closing(sqlite3.connect(ledger)) as held:
+        held.execute("PRAGMA wal_autocheckpoint = 0")
+        (version,) = held.execute("PRAGMA user_version").fetchone()
+        for other in (version + 1, version):  # the first page is in the log twice
+            held.execute(f"PRAGMA user_version = {other}")
+        shutil.copy(ledger, tmp_path / "M.db")
+        shutil.copy(f"{ledger}-wal", tmp_path / "M.db-wal")
+    capsys.readouterr()
+    for places in (["M.db"], ["M.db", "M.db-wal"]):
+        shutil.copy(tmp_path / "M.db-wal", tmp_path / "kept")
+        assert run(["ledger", "verify", *(str(tmp_path / one) for one in places)]) == 8
+        said = capsys.readouterr().out
+        assert f"{tmp_path / 'M.db'}: ok" in said and said.count("M.db-wal: NOT DECIDED") == 1
+        assert not (tmp_path / "M.db-wal").exists() and "after `prepriv ledger show`" in said
+        shutil.copy(tmp_path / "kept", tmp_path / "M.db-wal")
+    assert run(["ledger", "show", str(tmp_path / "M.db")]) == 0
+    assert run(["ledger", "verify", str(tmp_path / "M.db")]) == 0
 
 
 def test_a_copied_receipt_makes_no_file_ok(measured, tmp_path, capsys):

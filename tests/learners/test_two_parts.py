@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from training import train
 
-from prepriv import Domain, Model, Numeric, PrivateRegressor, make_plan
+from prepriv import Categorical, Domain, Model, Numeric, PrivateRegressor, make_plan
 from prepriv import preprocessing as pre
 from prepriv.domain import TARGET_STEPS
 from prepriv.exact.gradient_sum import GradientSum, QuantizedRows
@@ -17,6 +17,7 @@ from prepriv.mechanisms.session import ExactSession
 from prepriv.plans.shrink import shrunk, typical_rows
 from prepriv.preprocessing.base import UNTOUCHED
 from prepriv.recipes.automatic import recipe
+from prepriv.recipes.regression import curved_from, curves
 
 N, D = 4000, 4
 LED = GradientDescent(SquaredError(), steps=20, learning_rate=0.5, clip_norm=0.5, bias=0.5, lead=D)
@@ -147,3 +148,34 @@ def test_curves_are_bought_where_there_is_signal_for_each_column_and_pay_there(t
     assert bent.score(x, y) > 0.7 > 0.2 > straight.score(x, y)
     read = Model.load(bent.model_.save(tmp_path))
     np.testing.assert_array_equal(read.predict(x[:9]), bent.predict(x[:9]))
+
+
+def test_curves_that_were_asked_for_are_learned_without_privacy_too(rng):
+    """At ε = ∞ they were a straight line."""
+    x = rng.uniform(-1, 1, (2000, 2))
+    y = np.clip(x[:, 0] ** 2 * 2 - 0.7 + 0.1 * x[:, 1], -1, 1.5)
+    domain = Domain.box(-1, 1, 2, target=Numeric(-1, 1.5))
+    fits = {
+        steps: PrivateRegressor(domain, epsilon=float("inf"), steps=steps, threads=1).fit(x, y)
+        for steps in ("auto", "curves")
+    }
+    assert fits["auto"].score(x, y) < 0.1 and fits["curves"].score(x, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("categories", "enough"), [("c", 220), ("cdefghijklm", 350)]
+)  # two columns; 14 cells, with codes for other words and for gaps
+def test_many_categories_need_more_signal_before_curves_are_learned(categories, enough):
+    """A table of 78 of them lost .06 of its R² to curves: the line through them was not learned yet."""
+    domain = Domain({"a": Numeric(0, 1), "b": Categorical(tuple(categories))}, target=Numeric(0, 1))
+    assert curved_from(domain) == enough
+    assert not curves(domain, enough - 1) and curves(domain, enough)
+
+
+def test_the_line_through_many_categories_is_learned_as_far_as_without_curves():
+    """It was learned a quarter as far: .02 to .07 of R² on tables of many categories."""
+    domain = Domain({"a": Numeric(0, 1), "b": Categorical(tuple("cdefghijklm"))}, target=Numeric(0, 1))
+    made = {s: recipe(domain, n=10**5, epsilon=4.0, delta=1e-6, steps=s)[1] for s in ("linear", "curves")}
+    assert made["curves"].lead and made["curves"].learning_rate * made["curves"].steps >= 0.9 * (
+        made["linear"].learning_rate * made["linear"].steps
+    )

@@ -28,7 +28,7 @@ from prepriv.ledger import (
     verification,
     verify_file,
 )
-from prepriv.ledger.store import foreign_side_files
+from prepriv.ledger.store import foreign_side_files, log_with_commits
 
 NOBODY = 65534
 
@@ -100,6 +100,31 @@ def test_a_look_deletes_nothing_that_someone_laid_where_sqlite_keeps_its_log(led
     assert beside.is_dir() if text is None else beside.read_bytes() == text
     assert ledger.path.read_bytes() == before
     assert {*ledger.path.parent.glob(f"{ledger.path.name}*")} == {ledger.path, beside}
+
+
+def test_a_log_without_a_commit_is_left_where_it_is(ledger, pay):
+    """A header that SQLite would write, and records after it: `ledger verify` ended with 0, and SQLite deleted the file."""
+    held = sqlite3.connect(ledger.path)
+    held.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    pay(ledger, "x")
+    log = Path(f"{ledger.path}-wal")
+    whole = log.read_bytes()
+    held.close()
+    assert not log.exists() and len(ledger.entries()) == 5
+    frame = 24 + int.from_bytes(whole[8:12], "big")
+    (commit,) = [at for at in range(32, len(whole), frame) if any(whole[at + 4 : at + 8])]
+    other_salt = whole[:40] + b"otherone" + whole[48:]
+    for content in (whole[:32] + b"31,12,yes\n" * 1000, whole[:commit] + b"31,12,yes\n" * 9, other_salt):
+        log.write_bytes(content)
+        assert foreign_side_files(ledger.path) == (log,)
+        assert len(Ledger.open(ledger.path).entries()) == 5 and log.read_bytes() == content
+        assert log_with_commits(ledger.path) is None
+    log.write_bytes(whole)  # with what a process committed before it was killed
+    assert foreign_side_files(ledger.path) == () and log_with_commits(ledger.path) == log
+    assert len(Ledger.open(ledger.path).entries()) == 5 and not log.exists()
+    log.write_bytes(whole[:32])
+    Path(f"{ledger.path}-shm").write_bytes((3007000).to_bytes(4, sys.byteorder))  # a process uses it
+    assert foreign_side_files(ledger.path) == ()
 
 
 def test_a_log_with_charges_is_read_and_never_passed_over_for_a_file_beside_it(ledger, pay):

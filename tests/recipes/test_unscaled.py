@@ -117,3 +117,23 @@ def test_a_pipeline_without_a_scaler_is_spoken_of():
     assert warned(SimpleImputer(), LogisticRegression(), epsilon=np.inf) == []
     assert warned(OneHotEncoder(), LogisticRegression(), domain=WORDS) == []
     assert warned(FunctionTransformer(), Ridge(), domain=NUMBER) == []
+
+
+@pytest.mark.parametrize("way", ["budget", "sketch", "auto"])
+def test_gaps_that_no_step_fills_are_spoken_of(way):
+    """They became the middle of the bounds without a word."""
+
+    def warned(gaps, *steps, **more):
+        kinds = {"a": prepriv.Numeric(0, 1, gaps), "b": prepriv.Numeric(0, 9)}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = prepriv.Domain(kinds, [0, 1], n=1500)
+            prepriv.private(
+                make_pipeline(*steps, LogisticRegression()), table, epsilon=1.0, way=way, **more
+            ).plan()
+        return [str(w.message) for w in caught if "the middle of the declared bounds" in str(w.message)]
+
+    (told,) = warned("impute", StandardScaler())
+    assert "SimpleImputer()" in told and "missing='midpoint'" in told
+    assert warned("midpoint", StandardScaler()) == []
+    assert warned("impute", SimpleImputer(), StandardScaler()) == []

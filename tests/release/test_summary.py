@@ -785,7 +785,7 @@ def test_a_smaller_error_bound_is_named_where_few_errors_can_be_that_large():
     """R² 0.33 (-0.47 to 0.78) at a bound of 45: rows, ε and fewer measures were named, and not the bound, which helps most."""
     told = {"of_number": True, "error": 10.0, "mean_error": 12.3, "r2": 0.33, "r2_ends": (-0.47, 0.78)}
     found = Quality("rows", largest_error=45.0, measures=("squared_error", "r2"), **told)
-    named = "`--error-bound 25`, `error_bound=25` in Python; it cuts the errors above it"
+    named = "`--error-bound 25`, `error_bound=25` in Python; it cuts the errors above it, and shows less"
     assert named in found.more_on_the_mean and not replace(found, error_bound=25.0).often_cut
     assert "`--error-bound 50`" in replace(found, largest_error=100.0).more_on_the_mean
     for few in ({"largest_error": 30.0}, {"mean_error": None, "error": None}):
@@ -969,7 +969,7 @@ def test_the_page_of_a_straight_line_says_so():
     """A reader's: an effect of the hour that rises and falls was a line in six fits of six, and partial dependence showed a line, too."""
     domain = Domain.box(0, 1, 2, target=Numeric(0, 1))
     said = straight_in_words(PrivateRegressor(domain, epsilon=1.0).plan(3000))
-    assert re.search(r"straight line.*steps: curves.* 110 or more .*Here it is 200", said)
+    assert re.search(r"straight line.*steps: curves.* is 220 or more. Here it is 402", said)
     assert straight_in_words(PrivateRegressor(domain, epsilon=1.0, steps="curves").plan(300))  # too few
     for other in (
         PrivateRegressor(domain, epsilon=1.0, steps="curves"),

@@ -122,6 +122,7 @@ TALK = {
         "runs/odometer.py",
         "runs/admit.py",
         "ledger/book.py",  # of the cap that is being created
+        "private_pipeline.py",  # of declared columns and of a pipeline
         "recipes/automatic.py",  # of declared numbers
         "recipes/unscaled.py",  # of a list of steps and of declared columns
         "recipes/pipeline_ways.py",  # the same

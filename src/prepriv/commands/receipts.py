@@ -21,7 +21,7 @@ from prepriv.guarantees.drafts import FIXED, IN_ALL
 from prepriv.guarantees.in_words import AMOUNT, rounded_amounts
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import amount_in_words, cap_in_amounts
-from prepriv.ledger.store import foreign_side_files
+from prepriv.ledger.store import foreign_side_files, log_with_commits
 from prepriv.ledger.urls import is_url
 from prepriv.release.strict_json import parsed
 from prepriv.runs.booked import in_words_of, ledger_of, not_booked, schema_files
@@ -53,8 +53,13 @@ _UNRECORDED = (
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
 ANOTHER_FILE = "(a number was changed, or the file was only laid out again: ask for it as it was)"
 """Why the bytes of a file can be others than those that were released."""
+_LOG = (
+    "a log of SQLite, which reading the ledger folds in and deletes. It can hold more than charges, and no one sees that afterwards. At rest a ledger is one file: if no run uses it now, "
+    "ask for it as it is after `prepriv ledger show`, without the log"
+)
 _LINK = "a link to a file outside of the folder, which can be another one tomorrow: ask for the file itself"
 OTHER_ENDS = "this file with other line endings alone (CR or CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
+_BY = re.compile(rb"^declared_by:.*\n", re.MULTILINE)
 _QUESTIONS = re.compile(r"(?:^|, |`: )questions$")  # a person's note stands in front
 EDITED = (
     "columns, bounds, categories or classes were edited since the draft: ask who did, and after seeing what"
@@ -63,6 +68,7 @@ _EDITED_FILE = (
     "the file was edited since it was drafted: columns, bounds, categories and classes are as drafted. Its other lines, such as comments, `rows:`, "
     "`steps:` and `declared_by:`, were not compared with the draft: read them, and ask who changed what, and why"
 )
+_NAMED_SINCE = "the line `declared_by:` was added since the draft, and nothing else was changed: ask whom it names whether they answer for these bounds"
 _NO_FILE = (
     "what it declares is what was drafted. The ledger holds no hash of the file (an earlier version, Python or `--json` made it), so its other lines, such as comments and "
     "`steps:`, were not compared"
@@ -142,7 +148,7 @@ class Given:
 
     receipts: its own, and those of the drafts it used. own: the one of its own release; None: of a page without data, which is known by its hash alone. artifacts: of a page the
     hash of the model's file; of a drafted schema the one of what it declares, and those that it holds of what was drafted; of any other file its own. kind: what it is. domain, file: of a drafted
-    schema what it declares, None where no run could use it, and the hash of its own bytes. as_lf: of a model the
+    schema what it declares, None where no run could use it, and the hash of its own bytes. before_named: the same without its line `declared_by:`. as_lf: of a model the
     hash of its bytes with the line endings that prepriv writes. drafts: those whose receipts it holds, by their receipt. uncharged: those that it claims without one. unnamed: whether its claim
     includes a draft that it does not name. total: `booked_by_then` of what it states itself.
     """
@@ -153,6 +159,7 @@ class Given:
     kind: FileKind
     domain: Domain | None = None
     file: str = ""
+    before_named: str = ""
     as_lf: str = ""
     drafts: Mapping[Receipt, Drafted] = field(default_factory=dict)
     uncharged: tuple[Drafted, ...] = ()
@@ -186,6 +193,8 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
     for one in ledgers:
         if not is_url(one):
             found.not_compared |= {str(file): _BESIDE for file in foreign_side_files(_followed(one))}
+            if log := log_with_commits(_followed(one)):  # a look deletes it
+                found.not_compared[str(log)] = _LOG
     beside, taken = {os.path.realpath(name) for name in found.not_compared}, set[str]()
     for place in places:
         path, before = Path(place), len(found)
@@ -278,8 +287,16 @@ def _collect(found: Collected, file: Path) -> None:
     if is_schema:
         domain = _domain_of(file)
         artifacts = _drafted_in(domain)
+        before = hashlib.sha256(_BY.sub(b"", file.read_bytes(), count=1)).hexdigest()
         found.given[name] = Given(
-            receipts, mine, artifacts, "schema", domain, file=sha256_of(file), drafts=drafts
+            receipts,
+            mine,
+            artifacts,
+            "schema",
+            domain,
+            file=sha256_of(file),
+            before_named=before,
+            drafts=drafts,
         )
         return
     kind, artifacts = _artifact_in(file, data, is_model)
@@ -782,7 +799,7 @@ def _unanswered_of_schema(
     if known and here not in known:
         return booked, f"{EDITED}{'. Its other lines were not compared: read them' if recorded else ''}"
     if files:
-        return "", _EDITED_FILE
+        return "", _NAMED_SINCE if given.before_named in files else _EDITED_FILE
     return booked or _NO_FILE, ""
 
 

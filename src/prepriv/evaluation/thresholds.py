@@ -49,11 +49,12 @@ class DecisionThreshold:
 class ThresholdTable(tuple[DecisionThreshold, ...]):
     """Those of one evaluation, in order; printed as a table with the weight of each."""
 
-    __slots__ = ()
+    why = "no thresholds: the scores of two classes were not measured"
+    """Why it is empty."""
 
     def __str__(self) -> str:
         if not self:
-            return "no thresholds: the scores of two classes were not measured, or hardly any row stood out of the noise"
+            return self.why
         lines = [threshold_heads(printable(self[0].of)), *(one.cells for one in self)]
         widths = [max(map(len, column)) for column in zip(*lines)]
         told = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
@@ -92,4 +93,7 @@ def thresholds_of(rows: Measured) -> ThresholdTable:
         )
         for k, edge in enumerate(edges)
     ]
-    return ThresholdTable(t for t in found if t.recall.value is not None and t.precision.value is not None)
+    table = ThresholdTable(t for t in found if t.recall.value is not None and t.precision.value is not None)
+    if not table:
+        table.why = NO_THRESHOLDS
+    return table

@@ -145,13 +145,22 @@ def foreign_side_files(path: Path) -> tuple[Path, ...]:
     """Which of the files beside a ledger are not those that SQLite leaves there. A look never opens the ledger in a way that replays or deletes them.
 
     A ledger is in write-ahead mode, so it never has a journal. A log begins with a header of 32 bytes that holds its checksum; without
-    one SQLite takes the log for empty and deletes it.
+    one SQLite takes the log for empty and deletes it. So it does with one that holds no commit: without an index beside it no process uses it, and it is foreign, too.
     """
     wal, shm, journal = side_files(path)
     own = {wal: _is_log, shm: _is_index}
-    return tuple(
+    foreign = [
         one for one in (wal, shm, journal) if os.path.lexists(one) and not (one in own and own[one](one))
-    )
+    ]
+    if wal not in foreign and not os.path.lexists(shm) and _head(wal, 1) and not _holds_a_commit(wal):
+        foreign.insert(0, wal)
+    return tuple(foreign)
+
+
+def log_with_commits(path: Path) -> Path | None:
+    """The log beside a ledger that opening it folds into it and deletes, or that a process uses; None where there is none."""
+    wal = side_files(path)[0]
+    return wal if _head(wal, 1) and wal not in foreign_side_files(path) else None
 
 
 def _head(file: Path, length: int) -> bytes | None:
@@ -174,16 +183,42 @@ def _is_log(file: Path) -> bool:
     head = _head(file, 32)
     if head is None or _is_empty(file, head):
         return head is not None
-    magic = int.from_bytes(head[:4], "big")
-    if len(head) < 32 or magic not in _WAL_MAGIC:
+    if len(head) < 32 or int.from_bytes(head[:4], "big") not in _WAL_MAGIC:
         return False
-    order: Literal["big", "little"] = "big" if magic & 1 else "little"
-    words = [int.from_bytes(head[at : at + 4], order) for at in range(0, 24, 4)]
-    first = second = 0
+    return _written(_summed(head[:24], head, (0, 0))) == head[24:]
+
+
+def _summed(content: bytes, head: bytes, since: tuple[int, int]) -> tuple[int, int]:
+    """The checksum of a log, whose header says in which order bytes are read, after so much more. https://www.sqlite.org/fileformat2.html#checksum_algorithm"""
+    order: Literal["big", "little"] = "big" if head[3] & 1 else "little"
+    words = [int.from_bytes(content[at : at + 4], order) for at in range(0, len(content), 4)]
+    first, second = since
     for one, other in zip(words[::2], words[1::2], strict=True):
         first = (first + one + second) % 2**32
         second = (second + other + first) % 2**32
-    return head[24:] == first.to_bytes(4, "big") + second.to_bytes(4, "big")
+    return first, second
+
+
+def _written(checksum: tuple[int, int]) -> bytes:
+    return b"".join(one.to_bytes(4, "big") for one in checksum)
+
+
+def _holds_a_commit(log: Path) -> bool:
+    """Whether one of its frames ends a transaction, which a process committed: those up to it have the salt of the header, and their checksums."""
+    try:
+        opened = log.open("rb")
+    except OSError:  # folded back by another process, or not for this user
+        return True
+    with opened:
+        head = opened.read(32)
+        size, checksum = int.from_bytes(head[8:12], "big"), _summed(head[:24], head, (0, 0))
+        while 512 <= size <= 65536 and len(frame := opened.read(24 + size)) == 24 + size:
+            checksum = _summed(frame[:8] + frame[24:], head, checksum)
+            if frame[8:16] != head[16:24] or frame[16:24] != _written(checksum):
+                return False
+            if any(frame[4:8]):  # pages of the file after the commit
+                return True
+    return False
 
 
 def _is_index(file: Path) -> bool:

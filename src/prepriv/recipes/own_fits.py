@@ -126,6 +126,11 @@ class OwnFits:
         )
 
     @property
+    def leaves_gaps(self) -> bool:
+        """Whether the domain keeps gaps and no transformer fills any."""
+        return _MIDDLE in self.differs
+
+    @property
     def level(self) -> float | None:
         """The length of the constant feature after them; None: that of the recipe."""
         centred = bool(self.templates) and isinstance(self.templates[-1], ShrunkCenter)

@@ -38,7 +38,10 @@ _SLOWEST = (
 )
 _FAR, _SURE = 9.0, 100.0  # reach that many columns of categories need, from this signal on
 OF_A_TARGET = ("auto", "linear", "additive", "curves")  # by name
-CURVED = 110.0  # signal for each column from which on curves gain more than their noise costs
+CURVED, CURVED_CELL = (
+    110.0,
+    55.0,
+)  # signal for each column, and for each of its cells, from which on curves gain more than their noise costs
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
 CODE = 0.5  # squared length of a code, about
@@ -46,7 +49,7 @@ _CLEAR = (
     10.0  # signal for each feature from which on gradients of longer rows are cut where they are longer, too
 )
 _FURTHER, _PLENTY = 4.0, 15.0  # times the reach at most, and signal for each feature from which on
-_LONGER = 2.0  # times as many passes at most, where the rate is limited
+_LONGER, _MOST = 2.0, 400  # times as many passes at most, where the rate is limited; and passes in all
 WEIGHT_BOUND = 10.0  # only where a step is paid for by sensitivity
 
 
@@ -167,7 +170,7 @@ def even_rows(space: Space, columns: int) -> tuple[Step, ...]:
 def curves(domain: Domain, s: float) -> list[Step]:
     """Random features and the codes of bins beside the numbers, where there is signal for them; free."""
     numeric = [j for j, column in enumerate(_features(domain)) if isinstance(column, Numeric)]
-    if not 1 <= len(numeric) <= _CELLS // 4 or not CURVED * len(domain.columns) <= s < math.inf:
+    if not 1 <= len(numeric) <= _CELLS // 4 or s < curved_from(domain):
         return []
     inside = 1 / math.hypot(1.0, WEIGHT)  # what random features leave of a number
     bins = max(4, min(_BINS, _CELLS // len(numeric)))
@@ -178,6 +181,12 @@ def curves(domain: Domain, s: float) -> list[Step]:
         RandomFeatures(features, weight=WEIGHT),
         Bins({f"x{j}": edges for j in numeric}, math.exp(-1.6 / bins), beside=True),
     ]
+
+
+def curved_from(domain: Domain) -> float:
+    """The signal from which on curves are learned. The line through many categories needs its own."""
+    cells = sum(c.width if isinstance(c, Categorical) else 1 for c in domain.columns.values())
+    return max(CURVED * len(domain.columns), CURVED_CELL * cells)
 
 
 def _features(domain: Domain) -> list[Column]:
@@ -261,7 +270,7 @@ def _descent(
     """
     bias, lead = BIAS * row, d if d < space.d else 0
     sure = min(1.0, s / _SURE) ** 2
-    further = 1.0 if lead else max(1.0, min(_FURTHER, cells, s / (_PLENTY * d)))
+    further = max(1.0, min(_FURTHER, cells, s / (_PLENTY * d)))
     least = max(min(SHORTEST, _SLOWEST * s), _FAR * sure)
     reach = max(least, further * min(_LONGEST, REACH * s / math.sqrt(d + 1)))
     rate, most = reach / _STEPS, 1.0 / (max(square, bias**2) if centred else square + bias**2)
@@ -269,7 +278,7 @@ def _descent(
     longer = min(_LONGER * min(further, 2.0), rate / most / max(1.0, row**2))
     return GradientDescent(
         SquaredError(),
-        steps=max(steps, math.ceil(steps * longer)),
+        steps=max(steps, min(_MOST, math.ceil(steps * longer))),
         learning_rate=min(rate, most),
         clip_norm=CLIP * row ** min(1.0, s / (_CLEAR * d)) if math.isfinite(s) else math.inf,
         bias=bias,

@@ -17,7 +17,7 @@ from prepriv.guarantees.printed import exact, measured_alone, up
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.recipes.automatic import WeakSignal
-from prepriv.recipes.regression import CURVED
+from prepriv.recipes.regression import curved_from
 from prepriv.release.quality import Quality, option_of
 from prepriv.release.shares import MOST, Share, first_of, in_quotes
 
@@ -231,12 +231,13 @@ def straight_in_words(plan: Plan) -> str:
     numbers = plan.domain.target is not None and any(isinstance(c, Numeric) for c in columns)
     if not numbers or any(p.step.name not in _LINES for p in plan.steps):
         return ""
-    each = plan.signal / len(columns)
-    here = f". Here it is {float(f'{each:.2g}'):g}" if plan.private else ""
-    here += ", so that it gives straight lines, too" * (plan.private and each < CURVED)
+    counted = "records" if plan.domain.unit is None else "units"
+    enough = curved_from(plan.domain)
+    here = f". Here it is {float(f'{plan.signal:.3g}'):,g}" if plan.private else ""
+    here += ", so that it gives straight lines, too" * (plan.private and plan.signal < enough)
     return (
         "In each column of numbers the model is a straight line: an effect that rises and falls again is not seen, and partial dependence shows a line, too. "
-        f'`steps: curves` in a schema (`steps="curves"` in Python; in a pipeline SplineTransformer) learns curves where s is {CURVED:g} or more for each column{here}. '
+        f'`steps: curves` in a schema (`steps="curves"` in Python; in a pipeline SplineTransformer) learns curves of such columns where s ({counted} times budget) is {enough:,g} or more{here}. '
         "At an end of a column that few rows have, such a curve can be flat where the truth is not."
     )
 
@@ -451,10 +452,10 @@ def to_do(
     unusable = found.of_number and found.compared and not found.beats_mean
     if found.of_number:
         yield from _beside_the_mean(found)
-    if found.often_cut:
+    if found.cut_decides:
         assert found.error_bound is not None
         yield (
-            f"Many errors may be cut. Measure it with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
+            f"Cut errors do not show that it is better than the mean by whole ones. Measure it with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
             f"({'`evaluate_error_bound=` or ' if found.set_aside else ''}`error_bound=` in Python), {_again(found)}. That costs its ε again, and the noise grows with the bound."
         )
     if found.unknown:
@@ -504,7 +505,7 @@ def to_do(
         or found.warning is not None
         or found.unknown
         or found.asks_for_more
-        or found.often_cut
+        or found.cut_decides
         or too_good
         or off
         or found.at_bound

@@ -169,7 +169,12 @@ class Validation:
         """Which numbers leave nearly all of their declared bounds empty: sentences without a value of a record."""
         return tuple(
             f"{'Nearly all labels' if c is self.labels else f'Nearly all cells of {c.name!r}'} lie within less than 1/{CROWDED} of the declared bounds "
-            f"({c.declared}). Noise is drawn for all of the bounds, so a model may learn little{'' if c is self.labels else ' from the column'}. Are the numbers in the unit of the bounds?"
+            f"({c.declared}). Noise is drawn for all of the bounds, so a model may learn little{'' if c is self.labels else ' from the column'}. Are the numbers in the unit of the bounds? "
+            + (
+                "If they are, tighter bounds that you know without the table help"
+                if c is self.labels
+                else "If they are, tighter bounds that you know without the table help, and so does a step that spreads small numbers out, such as log1p in a pipeline"
+            )
             for c in self.all
             if c.crowded
         )
