@@ -1004,3 +1004,34 @@ def test_small_s_is_said_unless_a_number_is_shown_to_beat_its_mean():
     for found, told in ((None, True), (unknown, True), (replace(unknown, beats_mean=True), False)):
         said = list(to_do(found, weighed=False, weak=True, below="worse than the mean"))
         assert ("worse than the mean" in said) == told
+
+
+@pytest.mark.parametrize(
+    ("bound", "mean", "low", "only_cut"),
+    [
+        (60.0, 28.3, 0.006, True),  # the reader's
+        (60.0, 28.3, 0.23, True),
+        (60.0, 28.3, 0.24, False),
+        (60.0, 6.0, 0.06, False),
+        (60.0, 31.0, 0.4, True),  # many errors may be cut
+        (None, 28.3, 0.006, False),
+    ],
+)
+def test_a_number_that_beats_the_mean_by_cut_errors_is_said_to_do_so_by_those(bound, mean, low, only_cut):
+    """Models of late flights that were worse than the mean were "nearer than always predicting the mean": a constant nearer to the median is so by cut errors."""
+    found = Quality(
+        "rows",
+        of_number=True,
+        error=0.9 * mean,
+        mean_error=mean,
+        error_bound=bound,
+        r2=low + 0.05,
+        r2_ends=(low, low + 0.1),
+        beats_mean=True,
+        measures=("r2",),
+    )
+    said = " ".join(found.good())
+    assert found.cut_decides == only_cut == ("by whole errors was not measured" in said)
+    assert ("So predictions are nearer" in said) == (not only_cut)
+    if only_cut and mean < bound / 2:
+        assert "R² of 0.24 or less on 98 of 100 columns" in said

@@ -176,3 +176,13 @@ def test_what_python_prints_says_which_rows_of_a_unit_are_read(folder):
         rows_per_unit=3,
     )
     assert f"# {ONE}" in draft_in_private(plan, table).text()
+
+
+def test_rows_to_predict_need_not_say_whose_they_are(folder, run, tmp_path):
+    """`predict` took them, and the `validate` that it names ended with 2; cells of one value were asked for their unit."""
+    (tmp_path / "new.csv").write_text("age\n" + "40\n" * 20)
+    assert run("train", folder / "visits.csv", "--schema", folder / "S.yaml", "--out", tmp_path / "r")[0] == 0
+    for words in (["predict", tmp_path / "r"], ["validate"]):
+        more = ["--model", tmp_path / "r", "--no-labels"] if words == ["validate"] else []
+        code, output = run(*words, tmp_path / "new.csv", *more)
+        assert code == 0 and "Nearly all cells" not in output, output

@@ -24,7 +24,7 @@ from prepriv.commands.earlier import say_asked_before, say_drafted
 from prepriv.commands.exits import Stop
 from prepriv.commands.outputs import paid_output, reserved_file, writable_once, write_text
 from prepriv.commands.printing import AsJson, console, interval_title, print_cut, print_spent, print_table
-from prepriv.description.answers import expected_half, wide_answers
+from prepriv.description.answers import declared_groups, expected_half, wide_answers
 from prepriv.description.ask import Answers, ask_in_private
 from prepriv.description.asked import AskedPlan, plan_questions
 from prepriv.description.estimates import short_number
@@ -112,7 +112,7 @@ def _show_expected(plan: AskedPlan) -> None:
             told = f"± {short_number(half)}" if math.isfinite(half) else "too few records to say"
             told += "" if unit == "number" or not math.isfinite(half) else f" {unit}"
             if question.by is not None and question.kind not in _ALIKE:
-                told += ", with groups of equal size"
+                told += f", with {declared_groups(plan, question)} groups of equal size"
         lines.append((str(question), told))
     spent = epsilon_at(plan.look.epsilon, plan.look.delta)
     title = (

@@ -83,12 +83,14 @@ def validate(
             raise Stop("--model: this model does not name its label, so give --label or --no-labels")
         if declared is not None:
             say_other_rows(declared, rows)
+    stream = opened(data, query)
+    if no_labels and domain.unit is not None and domain.unit not in stream.names:
+        domain = replace(domain, unit=None, rows_per_unit=None)  # rows to predict need not say whose they are
     wanted = [
         *domain.columns,
         *([] if no_labels or label is None else [label]),
         *([domain.unit] if domain.unit else []),
     ]
-    stream = opened(data, query)
     _check_names(data, wanted, stream.names, label)
     raw = read_whole(stream, wanted)
     frozen = None
@@ -130,7 +132,7 @@ def validate(
     )
     for line in (
         *found.no_numbers,
-        *found.crowded,
+        *(() if model is not None else found.crowded),  # which asks about bounds, before a training
         *found.filled,
         *found.gap_words,
         *found.undeclared,

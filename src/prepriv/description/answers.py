@@ -134,7 +134,7 @@ def _of_equal_size(plan: AskedPlan, question: Asked) -> float | None:
     """How many records a group has, if all that are declared have as many; all records, without groups. None where no groups are declared."""
     if question.by is not None and isinstance(plan.domain.columns[question.by], Text):
         return None
-    return plan.look.n / (_declared_groups(plan, question) or 1)
+    return plan.look.n / (declared_groups(plan, question) or 1)
 
 
 def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
@@ -146,7 +146,7 @@ def half_in_parts(plan: AskedPlan, question: Asked, n: float) -> float | None:
     asker, piece = Asker(plan, None, None), piece_of(question, plan.domain)
     if piece is None:
         return None
-    n /= _declared_groups(plan, question) or 1
+    n /= declared_groups(plan, question) or 1
     if piece[0] in ("counts", "bins"):
         noise = asker.count_noise(piece)
         if question.kind == "share" and (question.by is not None or not asker.replaced):
@@ -195,7 +195,7 @@ def _half_of_moments(asker: Asker, question: Asked, piece: Piece, n: float) -> f
     return mean_half(n, noise, rows_there, weights)
 
 
-def _declared_groups(plan: AskedPlan, question: Asked) -> int | None:
+def declared_groups(plan: AskedPlan, question: Asked) -> int | None:
     """How many groups are declared; None where none are."""
     column = None if question.by is None else plan.domain.columns[question.by]
     return len(column.categories) if isinstance(column, Categorical) else None
@@ -224,7 +224,7 @@ def wide_answers(plan: AskedPlan) -> str:
         plan.look.delta,
         halves,
         ["fewer questions"] * (len(plan.questions) > 1),
-        grouped={str(q) for q in plan.questions if _declared_groups(plan, q)},
+        grouped={str(q) for q in plan.questions if declared_groups(plan, q)},
         levels=levels_of(plan, str),
         counted=plan.look.counted,
     )

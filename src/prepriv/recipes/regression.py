@@ -38,10 +38,8 @@ _SLOWEST = (
 )
 _FAR, _SURE = 9.0, 100.0  # reach that many columns of categories need, from this signal on
 OF_A_TARGET = ("auto", "linear", "additive", "curves")  # by name
-CURVED, CURVED_CELL = (
-    110.0,
-    55.0,
-)  # signal for each column, and for each of its cells, from which on curves gain more than their noise costs
+# signal from which on curves gain more than their noise costs: for each column, and for each of its cells
+CURVED, CURVED_CELL = 110.0, 25.0
 WEIGHT, FEATURES, PER_COLUMN = 0.8, 256, 128  # of random features: beside the row; how many
 _BINS, _CELLS, OUTERMOST = 26, 512, 6.0  # of a column; of all columns, about; the last edge, in deviations
 CODE = 0.5  # squared length of a code, about

@@ -325,4 +325,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "            if False:\n",
         ("tests/commands/test_report_ledger.py", "-k", "folds_in"),
     ),
+    Mutant(
+        "beating the mean by cut errors is beating it",
+        "a model worth nothing",
+        "release/quality.py",
+        "        return (0.0 if self.r2_ends is None else self.r2_ends[0]) <= self._single\n",
+        "        return False\n",
+        ("tests/release/test_summary.py", "-k", "beats_the_mean_by_cut"),
+    ),
 )
