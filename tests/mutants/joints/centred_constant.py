@@ -65,7 +65,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "probabilities that may be worse than shares of classes are not spoken of",
         "a model worth nothing without a word",
         "release/advice.py",
-        "plan.signal >= _SHARES_LOWER[-1][0] * classes:",
+        "plan.signal >= counts[-1][0] * classes:",
         "plan.signal >= 0:",
         ("tests/recipes/test_worth.py", "-k", "worse_than_shares"),
     ),
