@@ -28,7 +28,7 @@ from prepriv.ledger import (
     verification,
     verify_file,
 )
-from prepriv.ledger.store import foreign_side_files, log_with_commits
+from prepriv.ledger.store import files_of_a_run, foreign_side_files
 
 NOBODY = 65534
 
@@ -118,13 +118,14 @@ def test_a_log_without_a_commit_is_left_where_it_is(ledger, pay):
         log.write_bytes(content)
         assert foreign_side_files(ledger.path) == (log,)
         assert len(Ledger.open(ledger.path).entries()) == 5 and log.read_bytes() == content
-        assert log_with_commits(ledger.path) is None
+        assert files_of_a_run(ledger.path) == ()
     log.write_bytes(whole)  # with what a process committed before it was killed
-    assert foreign_side_files(ledger.path) == () and log_with_commits(ledger.path) == log
+    assert foreign_side_files(ledger.path) == () and files_of_a_run(ledger.path) == (log,)
     assert len(Ledger.open(ledger.path).entries()) == 5 and not log.exists()
     log.write_bytes(whole[:32])
     Path(f"{ledger.path}-shm").write_bytes((3007000).to_bytes(4, sys.byteorder))  # a process uses it
     assert foreign_side_files(ledger.path) == ()
+    assert files_of_a_run(ledger.path) == (log, Path(f"{ledger.path}-shm"))
 
 
 def test_a_log_with_charges_is_read_and_never_passed_over_for_a_file_beside_it(ledger, pay):

@@ -616,7 +616,10 @@ def test_accounts_of_other_libraries_add_what_the_draft_spent():
         ],
     }
     for alone, whole in found.values():
-        assert by_hand(alone, drafted) <= whole.epsilon(DELTA) <= by_hand(alone, drafted) * (1 + 1e-3)
+        least = by_hand(alone, drafted) * (
+            1 - 1e-12
+        )  # two searches on one curve end where they began to agree
+        assert least <= whole.epsilon(DELTA) <= by_hand(alone, drafted) * (1 + 1e-3)
         assert whole.epsilon(DELTA) > alone.epsilon(DELTA) * 1.01
         assert whole.notes[0].startswith("in all: ") and set(alone.premises) <= set(whole.premises)
         told = "chosen before anyone saw the draft"

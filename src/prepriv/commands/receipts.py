@@ -21,7 +21,7 @@ from prepriv.guarantees.drafts import FIXED, IN_ALL
 from prepriv.guarantees.in_words import AMOUNT, rounded_amounts
 from prepriv.ledger import Entry, Header
 from prepriv.ledger.currency import amount_in_words, cap_in_amounts
-from prepriv.ledger.store import foreign_side_files, log_with_commits
+from prepriv.ledger.store import files_of_a_run, foreign_side_files
 from prepriv.ledger.urls import is_url
 from prepriv.release.strict_json import parsed
 from prepriv.runs.booked import in_words_of, ledger_of, not_booked, schema_files
@@ -53,9 +53,9 @@ _UNRECORDED = (
 _BESIDE = "it lies where SQLite keeps the log of the ledger, and SQLite did not make it. It was not read as one, and nothing changed it: look into it"
 ANOTHER_FILE = "(a number was changed, or the file was only laid out again: ask for it as it was)"
 """Why the bytes of a file can be others than those that were released."""
-_LOG = (
-    "a log of SQLite, which reading the ledger folds in and deletes. It can hold more than charges, and no one sees that afterwards. At rest a ledger is one file: if no run uses it now, "
-    "ask for it as it is after `prepriv ledger show`, without the log"
+_OF_A_RUN = (
+    "it lies where SQLite keeps the log of the ledger, and begins as one of SQLite does. Reading the ledger deletes it. It can hold more than charges, and no one sees that afterwards. At rest a ledger is one file: "
+    "if no run uses it now, ask for it as it is after `prepriv ledger show`, alone"
 )
 _LINK = "a link to a file outside of the folder, which can be another one tomorrow: ask for the file itself"
 OTHER_ENDS = "this file with other line endings alone (CR or CRLF, and prepriv writes LF): a mail or an editor changed them. Ask for the file as it was"
@@ -191,10 +191,7 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
     found = Collected()
     own = {os.path.realpath(one) + end for one in ledgers for end in _OF_LEDGER}
     for one in ledgers:
-        if not is_url(one):
-            found.not_compared |= {str(file): _BESIDE for file in foreign_side_files(_followed(one))}
-            if log := log_with_commits(_followed(one)):  # a look deletes it
-                found.not_compared[str(log)] = _LOG
+        found.not_compared |= beside_a_ledger(one)
     beside, taken = {os.path.realpath(name) for name in found.not_compared}, set[str]()
     for place in places:
         path, before = Path(place), len(found)
@@ -221,6 +218,16 @@ def collected(places: Sequence[str], ledgers: Sequence[str]) -> Collected:
             raise Stop(f"{place} holds no file with a receipt")
         taken |= named.keys()
     return found
+
+
+def beside_a_ledger(ledger: str) -> dict[str, str]:
+    """What to ask about each file that lies under the name of a log beside a ledger. Look before the ledger is opened, which deletes those of SQLite."""
+    if is_url(ledger):
+        return {}
+    path = _followed(ledger)
+    return {str(one): _BESIDE for one in foreign_side_files(path)} | {
+        str(one): _OF_A_RUN for one in files_of_a_run(path)
+    }
 
 
 def _followed(ledger: str) -> Path:

@@ -41,7 +41,7 @@ from prepriv.commands.common import declared_weights, private_data_open
 from prepriv.commands.exits import FOUND, NOT_DECIDED, Stop, print_json, say
 from prepriv.commands.outputs import check_standard_output, writable_file, write_text
 from prepriv.commands.printing import AsJson, console, print_guarantee, print_proofs, print_summary
-from prepriv.commands.receipts import asked_of_rows, files_of, header_of, no_model
+from prepriv.commands.receipts import asked_of_rows, beside_a_ledger, files_of, header_of, no_model
 from prepriv.commands.saved_scores import read_score
 from prepriv.commands.scores import ScoresAtHand, later_scores
 from prepriv.commands.several import (
@@ -584,11 +584,15 @@ def report(
         if verify is not None or ledger:
             _ask_before([], as_json=as_json, failed=[Stop(str(why))])
         raise
-    anew, unsure, failed = None, list[str](), list[Stop]()
+    anew, failed = None, list[Stop]()
+    unsure = [
+        f"{name}: {why}" for one in ledger or () for name, why in beside_a_ledger(one).items()
+    ]  # a look deletes some
     write_record = record is not None and _check_record(record, artifact_file(model))
     with console.keeping() as checked:
         if verify is not None:
-            anew, unsure, other = _verified(verify, model, released, ledger)
+            anew, more, other = _verified(verify, model, released, ledger)
+            unsure += more
             failed += [] if other is None else [other]
         if failed and not ledger:
             _say_not_written(html, record)

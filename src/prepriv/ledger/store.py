@@ -157,10 +157,11 @@ def foreign_side_files(path: Path) -> tuple[Path, ...]:
     return tuple(foreign)
 
 
-def log_with_commits(path: Path) -> Path | None:
-    """The log beside a ledger that opening it folds into it and deletes, or that a process uses; None where there is none."""
-    wal = side_files(path)[0]
-    return wal if _head(wal, 1) and wal not in foreign_side_files(path) else None
+def files_of_a_run(path: Path) -> tuple[Path, ...]:
+    """The log and its index beside a ledger, as a process leaves them that uses it or was killed, where they hold anything. Opening the ledger deletes them."""
+    wal, shm, _ = side_files(path)
+    foreign = foreign_side_files(path)
+    return tuple(one for one in (wal, shm) if one not in foreign and _head(one, 1))
 
 
 def _head(file: Path, length: int) -> bytes | None:
