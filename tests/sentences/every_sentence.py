@@ -821,8 +821,8 @@ def _worse(known: Known, said: dict[str, Any]) -> bool:
 
 
 @says(
-    "It beats the mean by cut errors[[any]]",
-    "Cut errors do not show that it is better than the mean by whole ones. Measure it with a larger error bound, such as [[any]]",
+    "By errors cut at [[any]], predictions are nearer than always predicting the mean[[any]]",
+    "Cut errors do not show here that the model is better than one number for every record. Measure it with a larger error bound, such as [[any]]",
 )
 def _beats_cut(known: Known, said: dict[str, Any]) -> bool:
     return known.seen["mean"] > (known.error_bound or 0.0) / 2

@@ -463,7 +463,7 @@ def to_do(
     if found.cut_decides:
         assert found.error_bound is not None
         yield (
-            f"Cut errors do not show that it is better than the mean by whole ones. Measure it with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
+            f"Cut errors do not show here that the model is better than one number for every record. Measure it with a larger error bound, such as `--error-bound {exact(float(f'{2 * found.error_bound:.4g}'))}` "
             f"({'`evaluate_error_bound=` or ' if found.set_aside else ''}`error_bound=` in Python), {_again(found)}. That costs its ε again, and the noise grows with the bound."
         )
     if found.unknown:

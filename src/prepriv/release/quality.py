@@ -11,13 +11,13 @@ from typing import Any
 
 from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone, up
+from prepriv.release.cut_errors import single_number
 from prepriv.release.shares import MOST, GroupError, Share, first_of, in_quotes, lowest
 from prepriv.release.takes import Takes
 
 RARELY_SEEN = 0.5  # recall below which a class is said to be missed
 _OFTEN_SEEN = 2 / 3  # recall below which some advice is due
 SUMS_MATTER = 0.05  # of the mean target: sums that may be off by more are warned of
-SINGLE = 0.5  # R² of the best single number by cut errors, over the cut error of the mean as a share of the bound: 98 of 100 columns have less (benchmarks/cut_errors.py)
 _AT_BOUND = 0.03  # of the distance of the bounds of a target: a mean so near one of them lies at it
 _AT_BOUND_ENDS = 0.1  # the same, of its interval
 _WORTH_IT = 0.75  # of an error bound: with so much less, the noise of squared errors is little more than half
@@ -285,26 +285,19 @@ class Quality:
         )
 
     @property
-    def often_cut(self) -> bool:
-        """Whether many errors of the mean may be cut: then a constant that is not the mean can seem better than it, too."""
-        return (
-            self.error_bound is not None
-            and self.mean_error is not None
-            and self.mean_error > self.error_bound / 2
-        )
-
-    @property
     def cut_decides(self) -> bool:
-        """Whether it may be better than the mean by cut errors alone, as a single number that is not the mean can be."""
-        if self.often_cut or not self.beats_mean or self.error_bound is None or self.mean_error is None:
-            return self.often_cut
-        return (0.0 if self.r2_ends is None else self.r2_ends[0]) <= self._single
+        """Whether a single number, answered for every row, may be as good by cut errors: then those do not show that the model is worth anything."""
+        low = 0.0 if self.r2_ends is None else self.r2_ends[0]
+        return self.beats_mean and self.error_bound is not None and low <= self._single
 
     @property
     def _single(self) -> float:
-        """R² by cut errors up to which a single number comes, as a rule."""
-        assert self.error_bound is not None and self.mean_error is not None
-        return SINGLE * self.mean_error / self.error_bound
+        """R² by cut errors that no single number exceeds; 1 where what it follows from was not measured."""
+        error = max((self.mean_error or self.error_beside or 0.0, *(self.mean_error_ends or ())))
+        if self.error_bound is None or error == 0.0 or self.mean_target is None or self.target_ends is None:
+            return 1.0
+        at, low, high = self.mean_target
+        return single_number(error, self.error_bound, (at, max(high - at, at - low)), self.target_ends)
 
     @property
     def worse_groups(self) -> tuple[GroupError, ...]:
@@ -369,7 +362,7 @@ class Quality:
             )
             yield f"Whether they are nearer than always predicting the mean is not known: {why}."
         elif self.beats_mean:
-            if self.cut_decides:
+            if self.error_bound is not None:
                 yield self._by_cut_errors()
             elif self.mean_error is not None:
                 known = (
@@ -393,16 +386,15 @@ class Quality:
             yield "The model is not shown to be better than the mean."
 
     def _by_cut_errors(self) -> str:
-        """That it is better than the mean by cut errors, which says less."""
-        found = "" if self.r2_ends is None else f": {self._r2}"
-        if self.often_cut:
-            why = "Many errors may be cut, and then a single number that is not the mean can do so, too"
-        else:
-            why = (
-                "A single number that is not the mean can do so, too, where large errors lie on one side: by errors cut alike the best one had an R² "
-                f"of {measured_alone(self._single, 2)} or less on 98 of 100 columns we measured"
-            )
-        return f"It beats the mean by cut errors{found}. {why}. Whether it does so by whole errors was not measured."
+        """That predictions are nearer than the mean by cut errors, and whether a single number can be so, too."""
+        assert self.error_bound is not None
+        found = "" if self.r2_ends is None else f": {self._r2} compares both, and its interval lies above 0"
+        told = f"By errors cut at {measured_alone(self.error_bound, 4)}, predictions are nearer than always predicting the mean{found}."
+        most = float(up(self._single, 2))
+        if not self.cut_decides:
+            return f"{told} No single number reaches that: its R² by such errors is at most {most:g}."
+        by = f", with an R² of up to {most:g}," if most < 1 else ""
+        return f"{told} A single number, answered for every record, can be so, too{by} where large errors lie on one side. Whether the model is better by whole errors was not measured."
 
     def _off(self) -> Iterator[str]:
         """How far predictions of a number are off."""
@@ -764,7 +756,7 @@ class Quality:
 
     @property
     def _smaller_bound(self) -> list[str]:
-        """Half the error bound, or twice the error of the mean where that is more: `often_cut` finds no fault with it, and it cuts few errors."""
+        """Half the error bound, or twice the error of the mean where that is more: it cuts few errors."""
         off, largest = self.mean_error or self.error or self.error_beside or 0.0, self.largest_error or 0.0
         least = max(largest / 2, float(up(2 * off, 2)))
         if off <= 0 or least > _WORTH_IT * largest:
