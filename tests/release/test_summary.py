@@ -34,7 +34,7 @@ from prepriv.guarantees import gaussian
 from prepriv.guarantees.guarantee import GaussianEvent, Guarantee
 from prepriv.guarantees.in_words import delta_in_words, promise, right_guesses
 from prepriv.guarantees.printed import percent, up
-from prepriv.learners import GradientDescent, Logistic, SquaredError, SufficientStatistics
+from prepriv.learners import GradientDescent, Logistic, Quantile, SquaredError, SufficientStatistics
 from prepriv.ledger import Ledger
 from prepriv.release.advice import bent_in_words, straight_in_words, to_do, unit_probabilities_in_words
 from prepriv.release.page import _protected
@@ -1038,3 +1038,21 @@ def test_a_number_that_beats_the_mean_by_cut_errors_is_said_to_do_so_by_those(
     assert only_cut == ("larger error bound" in asked) and only_cut != ("Nothing in these numbers" in asked)
     assert ("No single number reaches that" in said) == (bound is not None and not only_cut)
     assert "So predictions are nearer" in said if bound is None else f"By errors cut at {bound:,.0f}" in said
+
+
+@pytest.mark.parametrize(("level", "side"), [(0.9, "too large"), (0.1, "too small"), (0.5, "off")])
+@pytest.mark.parametrize("log", [False, True])
+def test_a_quantile_is_called_one_and_not_compared_with_the_mean(rng, level, side, log):
+    """A page called a .9 quantile a median, said that sums of it are too small (they were 1.2 to 1.5 times too large), and "worse than the mean"."""
+    x = rng.uniform(0, 1, (900, 2))
+    y = np.exp(rng.normal(0.5 * x[:, 0], 0.8))
+    domain = Domain.box(0, 1, 2, target=Numeric(0.1, 30, log=log))
+    learner = GradientDescent(Quantile(level), clip_norm=0.9, learning_rate=0.2)
+    reg = PrivateRegressor(domain, epsilon=9.0, learner=learner, holdout=0.3).fit(x, y)
+    told = reg.report_.summary
+    page = " ".join([*told.predicts, *told.good, *told.to_do])
+    assert f"of which a prediction is the {level:g} quantile" in page and "median" not in page
+    assert f"{level:g} quantile of such records, and not their mean, so sums are {side}" in page
+    assert "worse than always predicting the mean" not in page and "place of the mean" not in page
+    assert f"About {100 * level:g} of 100 targets should lie below" in page
+    assert "Nothing in these numbers asks for a change" not in page

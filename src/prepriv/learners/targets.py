@@ -40,6 +40,11 @@ def shrinkage(noise: float, square: float) -> float:
 class TargetLoss(Loss):
     """A loss of score - y, one output."""
 
+    @property
+    def quantile(self) -> float | None:
+        """The level of the quantile that its scores are; None of a loss of which they are not."""
+        return None
+
     def outputs(self, n_classes: int) -> int:
         if n_classes:
             raise ValueError(
@@ -170,6 +175,7 @@ class Quantile(TargetLoss):
 
     Notes
     -----
+    Its slope does not shrink near the quantile, so steps must be short: a learning rate of 0.2 is a good start (docs/regression.md).
     Its gradient jumps, so µ and β are infinite. The cost of moved rows then depends on their number. Constants:
     docs/proofs/regression.md.
 
@@ -184,6 +190,10 @@ class Quantile(TargetLoss):
 
     name: ClassVar[str] = "quantile"
     convex: ClassVar[bool] = True
+
+    @property
+    def quantile(self) -> float:
+        return self.level
 
     def __post_init__(self) -> None:
         settle(self, level=number("level", self.level, at_least=0.01, at_most=0.99))

@@ -14,6 +14,7 @@ from prepriv._callers import callers_level
 from prepriv.columns import Categorical, Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, measured_alone, up
+from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.recipes.automatic import WeakSignal
@@ -276,11 +277,23 @@ def wide_bounds_in_words(model: Model) -> str:
 _SKEWED = " Of a number that is mostly one value, such as a count that is mostly 0, the model itself can be worse than the mean at any ε, as training draws it to the median (docs/regression.md)."
 
 
+def quantile_of(plan: Plan) -> float | None:
+    """The level of the quantile that predictions are; None of other models."""
+    loss = plan.learner.loss
+    return loss.quantile if isinstance(loss, TargetLoss) else None
+
+
 def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
     """Why sums of predictions may be off, where that follows from how a target is learned. Empty of other plans. asked: whether it says to
     measure that, too."""
     if plan.domain.target is None:
         return ""
+    level = quantile_of(plan)
+    if level is not None:
+        side = (
+            f"too {'large' if level > 0.5 else 'small'}" if level != 0.5 else "off where the number is skewed"
+        )
+        return f"Do not add its predictions up: each is the {level:g} quantile of such records, and not their mean, so sums are {side}."
     if plan.domain.target.log:
         return "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small."
     if not (plan.private and math.isfinite(getattr(plan.learner, "clip_norm", math.inf))):
@@ -456,9 +469,10 @@ def to_do(
             "It is right nearly always, which is rare. If a column is filled in only when the answer is known, or restates it, leave that column out: on rows "
             "to predict it will be missing."
         )
-    incomparable = found.of_number and not found.compared
-    unusable = found.of_number and found.compared and not found.beats_mean
-    if found.of_number:
+    of_means = found.of_number and found.quantile is None
+    incomparable = of_means and not found.compared
+    unusable = of_means and found.compared and not found.beats_mean
+    if of_means:
         yield from _beside_the_mean(found)
     if found.cut_decides:
         assert found.error_bound is not None
@@ -514,6 +528,7 @@ def to_do(
         or found.unknown
         or found.asks_for_more
         or found.cut_decides
+        or found.quantile is not None
         or too_good
         or off
         or found.at_bound

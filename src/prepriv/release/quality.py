@@ -90,6 +90,8 @@ class Quality:
         The ends of the interval of R², which compares both errors. None: it is exact, or was not measured.
     beats_mean : bool
         Whether it is shown that predictions are nearer than the mean.
+    quantile : float, optional
+        The level of the quantile that predictions are, which are not compared with the mean. None: of other models.
     rows_enough : float, optional
         About how many rows with a number would show that, if R² is what was measured. None: not known.
     least_r2 : float, optional
@@ -193,6 +195,7 @@ class Quality:
     r2_takes: Takes | None = None
     recall_takes: Takes | None = None
     mean_error_ends: tuple[float, float] | None = None
+    quantile: float | None = None
 
     @property
     def beats_the_commonest(self) -> bool:
@@ -288,7 +291,8 @@ class Quality:
     def cut_decides(self) -> bool:
         """Whether a single number, answered for every row, may be as good by cut errors: then those do not show that the model is worth anything."""
         low = 0.0 if self.r2_ends is None else self.r2_ends[0]
-        return self.beats_mean and self.error_bound is not None and low <= self._single
+        shown = self.beats_mean and self.quantile is None
+        return shown and self.error_bound is not None and low <= self._single
 
     @property
     def _single(self) -> float:
@@ -354,6 +358,12 @@ class Quality:
 
     def _beside_the_mean(self) -> Iterator[str]:
         """How predictions of a number compare with the mean."""
+        if self.quantile is not None:
+            yield (
+                f"Each prediction is a {self.quantile:g} quantile, so how far it is off says little, and it is not compared with the mean. About {100 * self.quantile:g} of 100 targets "
+                f"should lie below their prediction: {self._option('residuals')} counts them."
+            )
+            return
         if not self.compared:
             why = (
                 "the error of the mean does not stand out of the noise"

@@ -25,6 +25,7 @@ from prepriv.release.advice import (
     codes_in_words,
     noise_in_words,
     one_number_in_words,
+    quantile_of,
     straight_in_words,
     sums_in_words,
     sure_in_words,
@@ -126,7 +127,7 @@ class ReportSummary:
         if one:
             good = (f"{one.partition(':')[0]}, and so says nothing about the rows.", *good)
         return ReportSummary(
-            (*_predicts(plan.domain), *((said,) if said else ()), *_of_what(report)),
+            (*_predicts(plan.domain, quantile_of(plan)), *((said,) if said else ()), *_of_what(report)),
             good,
             () if found is None else tuple(found.fails()),
             (
@@ -196,7 +197,7 @@ def _quality(report: Report) -> Quality | None:
     told = report.evaluation or report.measured
     if told is None:
         return None
-    found = told.quality
+    found = replace(told.quality, quantile=quantile_of(report.plan))
     return replace(found, commonest=_counted(report)) if found.commonest is None else found
 
 
@@ -222,10 +223,13 @@ def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:
     return ", ".join(map(printable, names[:most])) + more
 
 
-def _of_target(target: Numeric) -> str:
-    """What is predicted, and between which bounds: of dates as dates."""
+def _of_target(target: Numeric, quantile: float | None) -> str:
+    """What is predicted, and between which bounds: of dates as dates. quantile: the level of the one that a prediction is."""
     what = "a time" if target.written == "time" else "a date" if target.written in DATES else "a number"
-    said = f"{what} from {bounds_in_words(target)}{', learned as its logarithm, so that a prediction is a median' if target.log else ''}"
+    log = ", learned as its logarithm" * target.log
+    log += ", so that a prediction is a median" * (target.log and quantile is None)
+    log += "" if quantile is None else f", of which a prediction is the {quantile:g} quantile"
+    said = f"{what} from {bounds_in_words(target)}{log}"
     unit = span_of(target.written)
     return (
         said
@@ -401,10 +405,10 @@ def declared_aside(report: Report) -> int | None:
     return tested if measured is not None and measured.whole is not None and isinstance(tested, int) else None
 
 
-def _predicts(domain: Domain) -> Iterator[str]:
+def _predicts(domain: Domain, quantile: float | None) -> Iterator[str]:
     label = f"`{printable(domain.label)}`" if domain.label else "the label"
     if domain.target is not None:
-        what = f"{label}, {_of_target(domain.target)},"
+        what = f"{label}, {_of_target(domain.target, quantile)},"
     elif 0 < len(domain.classes) <= _NAMED:
         *first, last = (f'"{printable(str(c))}"' for c in domain.classes)
         what = f"{label} ({', '.join(first)} or {last})"

@@ -365,4 +365,20 @@ MUTANTS: tuple[Mutant, ...] = (
         ") / (1 + k)",
         ("tests/release/test_cut_errors.py",),
     ),
+    Mutant(
+        "a quantile is compared with the mean",
+        "a sentence that misleads",
+        "release/summary.py",
+        "replace(told.quality, quantile=quantile_of(report.plan))",
+        "replace(told.quality, quantile=None)",
+        ("tests/release/test_summary.py", "-k", "quantile_is_called"),
+    ),
+    Mutant(
+        "a quantile of a logarithm is called a median",
+        "a sentence that misleads",
+        "release/summary.py",
+        "(target.log and quantile is None)",
+        "target.log",
+        ("tests/release/test_summary.py", "-k", "quantile_is_called"),
+    ),
 )
