@@ -630,8 +630,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "what lies where SQLite keeps its log is not named",
         CLASS,
         "commands/receipts.py",
-        "            found.not_compared |= {",
-        "            _ = {",
+        "        found.not_compared |= beside_a_ledger(one)\n",
+        "        pass\n",
         (FILES, "-k", "named_and_left"),
     ),
     Mutant(
