@@ -190,7 +190,7 @@ def test_a_score_that_was_edited_and_one_of_an_older_copy_of_its_ledger_are_told
         f"{page}: WRONG: its charge 5 is not in this ledger: this copy, which ends at row 4, is older" in said
     )
     assert (
-        "or for that of this file. By what it states itself, epsilon 2.8, delta 3e-05 of a cap of epsilon 3, delta 0.0001 was booked by then\n"
+        "or for that of this file. By what it states itself, epsilon 2.8, delta 3e-05 of a cap of epsilon 3, delta 0.0001 was booked by then for the data set"
         in said
     )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from prepriv._text import printable
 from prepriv.commands.exits import Stop, reason
 from prepriv.commands.scores import DIGITS
 from prepriv.domain import Domain, drafted_content
@@ -36,6 +37,7 @@ _OF_LEDGER = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside one
 _SQLITE = b"SQLite format 3"  # how a ledger begins, whatever its name
 LEDGERS = (".db", ".sqlite", ".sqlite3", ".ledger")
 """How the names of ledgers often end: a damaged or empty one is known by it."""
+_LONGEST_NAME = 80  # of a data set that a file states itself
 _MOST_BESIDE = 20  # files that are looked at
 _MOST_LINES = 3  # lines of a schema that are named
 _TABLE = b"CREATE TABLE entries"  # what is left of one whose first bytes are damaged
@@ -758,7 +760,13 @@ def booked_by_then(told: Any) -> str:
         for one in said
     )
     of = f" of a cap of {rounded_amounts(cap)}" if cap else ""
-    return f". By what it states itself, {rounded_amounts(total)}{of} was booked by then" if total else ""
+    name = told.get("dataset") if isinstance(told, Mapping) else None
+    to = (
+        f' for the data set "{printable(name)}"'
+        if isinstance(name, str) and len(name) <= _LONGEST_NAME
+        else ""
+    )
+    return f". By what it states itself, {rounded_amounts(total)}{of} was booked by then{to}" if total else ""
 
 
 def where_it_is(row: int, last: int, ledgers: int) -> str:
