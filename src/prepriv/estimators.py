@@ -542,7 +542,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         learner has no law for it, and nan of "(constant)". What scales or a sketch learned has other noise: `learned` names them where weights
         are in units that they learned. `cut` names the steps that cut rows or cells at bounds, `scaled` one that multiplies each row by
         one number afterwards. Printed, those that stand out of twice their noise come first.
-        centred: whether weights compare with 0. If not, the cells of one column share the intercept.
+        centred: whether weights compare with 0. If not, weights hold a part of the intercept, and `not_with_zero` says how to read them.
         at_most: the most noise that a weight has, however columns go together; None where `noise` is that.
         shared: whether weights of categories are about an average record (`prepriv.release.coefficients.Coefficients`). perhaps_empty: the categories that
         perhaps no record has, by their released share, (d,); they are never listed first.

@@ -40,6 +40,7 @@ from joints import (
     steps,
     third_party,
     third_party_words,
+    twentieth,
 )
 from mutant import Mutant
 
@@ -2288,6 +2289,7 @@ MUTANTS = (
     *cells.MUTANTS,
     *centred_constant.MUTANTS,
     *nineteenth.MUTANTS,
+    *twentieth.MUTANTS,
     *encoders.MUTANTS,
     *sentences.MUTANTS,
     *flattened.MUTANTS,

@@ -11,14 +11,15 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.preprocessing import StandardScaler as Scaler
 
 import prepriv
 from prepriv import Budget, Categorical, Domain, Numeric, Public
 from prepriv.learners import GradientDescent, Logistic, SufficientStatistics
-from prepriv.plans.shrink import mean_noise
+from prepriv.plans.shrink import mean_noise, mean_released
 from prepriv.preprocessing import Center, ConstantImputer, Homogenize, Rescale, ShrunkCenter, StandardScaler
 from prepriv.preprocessing.center import Subtract
 from prepriv.preprocessing.scale_map import ScaleReleased
@@ -29,7 +30,9 @@ from prepriv.release.coefficients import (
     UNLABELLED,
     Coefficients,
     as_compared,
+    coefficients,
     most_noise,
+    score_of_average,
     taken_by_a_constant,
 )
 from prepriv.tables.encoding import encode
@@ -570,6 +573,85 @@ def test_weights_of_cells_that_nothing_centres_are_not_compared_with_zero():
     said = str(made.coefficients_)
     assert not made.coefficients_.centred and "share the intercept" in said and "further from 0" not in said
     assert "a=u" in said and said.index("a=u") < said.index("b=u")
+
+
+LOGS = make_pipeline(FunctionTransformer(np.log1p), Scaler())
+
+
+@pytest.mark.parametrize("target", [None, Numeric(0, 9)], ids=["classes", "a target"])
+@pytest.mark.parametrize(
+    "parts, centred",
+    [
+        ([(LOGS, ["a", "b"]), (Scaler(), ["c", "d"])], True),
+        ([(LOGS, ["a", "b"]), (LOGS, ["d"]), (Scaler(), ["c"])], True),
+        ([(LOGS, ["a", "b", "c", "d"])], True),
+        ([(Scaler(), ["a", "b"]), (Scaler(), ["c", "d"])], True),
+    ],
+    ids=["logarithms of some", "in three parts", "logarithms of all", "two scalers"],
+)
+def test_every_number_that_some_scaler_has_centred_is_centred(parts, centred, target):
+    """Found by a newcomer: after logarithms of some columns features are no columns any more, and none counted as centred."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({c: rng.gamma(2.0, 2.0, 3000).clip(0, 50) for c in "abcd"})
+    score = np.log1p(rows["a"]) - 0.1 * rows["c"]
+    y = score.clip(0, 9) if target else np.where(score > score.median(), "yes", "no")
+    domain = Domain(
+        {c: Numeric(0, 50) for c in rows}, **({"target": target} if target else {"classes": ["no", "yes"]})
+    )
+    last = Ridge() if target else LogisticRegression()
+    pipeline = make_pipeline(make_column_transformer(*parts), last)
+    model = prepriv.private(pipeline, domain, epsilon=3.0, delta=1e-6).fit(rows, y).model_
+    found = coefficients(model)
+    assert found.centred == mean_released(model.declared, model.maps) == centred
+    said = str(found)
+    assert "further from 0 than twice their noise" in said and "share the intercept" not in said
+    if target:  # and the score of an average row is not that of a row of lowest cells
+        average = float(np.mean(model.predict(rows)) - 4.5) / 4.5
+        assert score_of_average(model) == pytest.approx(average, abs=0.1)
+
+
+def test_scalers_of_some_columns_centre_those_alone():
+    domain = Domain({"x0": Numeric(0, 1), "x1": Numeric(0, 1)}, classes=[0, 1])
+    first, second = (StandardScaler(columns=(c,), payment=Budget(0.1)) for c in ("x0", "x1"))
+    rows = RNG.random((400, 2))
+    for steps, centred in (([first, second], True), ([first], False), ([second, second], False)):
+        clf = prepriv.PrivateClassifier(domain, epsilon=8.0, steps=steps, threads=1).fit(
+            rows, rows[:, 0] > 0.5
+        )
+        assert clf.coefficients_.centred == mean_released(clf.plan_, clf.model_.maps) == centred
+
+
+@pytest.mark.parametrize(
+    "columns, said, unsaid",
+    [
+        ({"a": Numeric(0, 1)}, "the weight of a number holds a part of the intercept", "cells"),
+        ({"a": Categorical(("u", "v"))}, "the cells of one column share the intercept", "number holds"),
+        (
+            {"a": Numeric(0, 1), "b": Categorical(("u", "v"))},
+            "compare the cells of one column with each other, not with 0, and do not take the weight of a number",
+            "share the intercept",
+        ),
+    ],
+    ids=["numbers", "categories", "both"],
+)
+def test_why_weights_do_not_compare_with_zero_is_said_of_what_features_are(columns, said, unsaid):
+    """Found by a newcomer: ten columns of numbers, and "the cells of one column share the intercept"."""
+    numbers = [name for name, column in columns.items() if isinstance(column, Numeric)]
+    rng = np.random.default_rng(0)
+    values = {
+        k: rng.random(600) if isinstance(c, Numeric) else rng.choice(["u", "v"], 600)
+        for k, c in columns.items()
+    }
+    rows, y = pd.DataFrame(values), rng.integers(0, 2, 600)
+    clf = prepriv.PrivateClassifier(
+        Domain(columns, classes=[0, 1]), epsilon=3.0, steps=[Rescale(2.0)], threads=1
+    ).fit(rows, y)
+    page = html.unescape(clf.report_.to_html())
+    assert said in str(clf.coefficients_) and unsaid not in str(clf.coefficients_)
+    assert (
+        (said in page) == ("The largest weights" in page) == ("a" in numbers)
+    )  # of categories it draws curves
+    assert unsaid not in page
 
 
 def test_features_of_splines_bins_and_dropped_levels_have_names_and_a_loaded_model_too(tmp_path):

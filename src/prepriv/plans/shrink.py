@@ -27,12 +27,14 @@ from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.bins import Bins
 from prepriv.preprocessing.center import Center, Subtract
+from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
 from prepriv.preprocessing.random_features import RandomFeatures
 from prepriv.preprocessing.scale import StandardScaler
-from prepriv.preprocessing.scale_map import ScaleReleased
+from prepriv.preprocessing.scale_map import ScaleReleased, chosen_columns
+from prepriv.space import Space
 
 _FEATURES = (Bins, RandomFeatures)  # steps that make features of others, with a law of their own
 _ROWS, _GRID = 256, 24  # made-up rows; curvatures at which the response of descent is computed
@@ -253,18 +255,26 @@ def _order(column: int) -> NDArray[np.intp]:
 
 def mean_released(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
     """Whether a step has subtracted a released mean of every feature, so that the centre of the rows is known up to noise."""
-    left = set(plan.domain.columns)
+    left = set(range(plan.domain.space.d))
     for planned, released in zip(plan.steps, maps, strict=True):
         step = planned.step
         if not (step.paid.leaves and is_ours(type(released))):
             return False
-        if isinstance(step, Center) or (isinstance(step, StandardScaler) and step.columns is None):
+        if isinstance(step, Center):
             return True
         if isinstance(step, StandardScaler):
-            left -= set(step.columns or ())
+            left -= features_of(step, planned.before)
             if not left:
                 return True
+        elif isinstance(released, CompiledMap) or planned.after.d != planned.before.d:
+            # Of other features: what was centred before need not be now.
+            left = set(range(planned.after.d))
     return False
+
+
+def features_of(step: StandardScaler, space: Space) -> set[int]:
+    """Which features of this space a scaler centres. By place: after a step that makes features of others they have other names than the columns of the domain."""
+    return set(chosen_columns(step.name, space, step.columns).tolist())
 
 
 def mean_noise(planned: PlannedStep, n: int, released: ReleasedMap) -> Floats | None:

@@ -38,7 +38,7 @@ from prepriv.preprocessing.scattering import Scattering, image_features
 from prepriv.preprocessing.shrunk_center import ShrunkCenter
 from prepriv.recipes.additive import additive_steps
 from prepriv.recipes.dpsgd_f import RECIPES
-from prepriv.recipes.fast import MOST_PASSES, averaged, fast, steady, sure
+from prepriv.recipes.fast import MOST_PASSES, averaged, fast, fast_for_any, steady, sure
 from prepriv.recipes.loss import auto_loss
 from prepriv.recipes.regression import regression, regression_descent
 from prepriv.recipes.step_rule import LearnerRule, StepRule
@@ -186,9 +186,11 @@ def recipe(
     )
     moved = _moved(steps)
     if math.isfinite(epsilon) and not old and not _wavelets(steps):
-        if few and n < MANY and not moved:
+        if few and n < MANY and not moved and additive:
+            learned = fast_for_any(learned, radius, math.hypot(SCALE, 1))
+        elif few and n < MANY and not moved:
             wide, surer = not is_table(domain) and domain.space.d >= WIDE, sure(s, _constant(domain, steps))
-            learned = fast(learned, radius, math.hypot(SCALE, 1), longer=not additive, wide=wide, surer=surer)
+            learned = fast(learned, radius, math.hypot(SCALE, 1), wide=wide, surer=surer)
         else:
             learned = steady(learned, radius, 1.0 if is_table(domain) else min(1.0, _APART * sure(s)))
     return tuple(steps), learned if moved else in_batches(learned, n=n, epsilon=epsilon, delta=delta)

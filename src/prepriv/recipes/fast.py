@@ -32,14 +32,12 @@ def fast(
     radius: float,
     norm: float | None = None,
     *,
-    longer: bool = True,
     wide: bool = False,
     surer: float = 1.0,
 ) -> GradientDescent:
     """The fewest passes that do not overshoot on rows of this norm at most: from declared numbers alone.
 
-    norm: of most rows with their bias feature; None: the most. longer: whether steps may be longer than those of `SHORT`; rows of codes alone have too much in common for that. wide: whether
-    rows are those of a wide matrix. surer: that of `sure`.
+    norm: of most rows with their bias feature; None: the most. wide: whether rows are those of a wide matrix. surer: that of `sure`.
     """
     norm = learner.row_norm(radius) if norm is None else norm
     long = step_length(learner, norm)
@@ -55,9 +53,22 @@ def fast(
     share = min(1.0, surer * _SEVERAL_SHARE / (4.0 if wide else 1.0))
     if learner.loss.outputs(2) > 1:
         times = max(times, _safe(learner, radius, share))
-    if longer and times < learner.steps:
+    if times < learner.steps:
         return fewer(learner, times)
     return steady(learner, radius, share)
+
+
+def fast_for_any(learner: GradientDescent, radius: float, norm: float) -> GradientDescent:
+    """The same for rows of which nothing says how little they have in common, such as codes that no mean is taken off: no rows of this norm
+    make the weights swing. norm: as for `fast`."""
+    long, safe = step_length(learner, norm), _safe(learner, radius, 1.0)
+    for limit, times in SHORT:
+        if long <= limit and safe <= times:
+            return as_far(learner, times)
+    times = max(safe, _SEVERAL) if learner.loss.outputs(2) > 1 else safe
+    if times < learner.steps:
+        return _equal_reach(learner, replace(learner, steps=times, momentum=1.0 - _SETTLED / times))
+    return steady(learner, radius)
 
 
 def sure(s: float, constant: float = 0.0) -> float:

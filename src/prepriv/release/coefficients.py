@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from prepriv._arrays import Floats
 from prepriv.columns import Numeric, Text
 from prepriv.integrations.linear import raw_units
-from prepriv.plans.shrink import mean_noise, share_kept
+from prepriv.plans.shrink import features_of, mean_noise, share_kept
 from prepriv.preprocessing.base import Identity, ReleasedMap
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
@@ -51,8 +51,20 @@ if TYPE_CHECKING:
 
 STANDS_OUT = 2.0
 """Standard deviations of its noise from which on a weight is not taken for noise."""
-NOT_WITH_ZERO = "Features are not centred by a released mean, or it was drawn to 0 because it was no larger than its noise. So the cells of one column share the intercept: compare them with each other, not with 0."
-"""What is said where a weight that is far from 0 need not be an effect."""
+_NOT_CENTRED = "Features are not centred by a released mean, or it was drawn to 0 because it was no larger than its noise. So "
+_NOT_WITH_ZERO = {
+    (True, False): "the cells of one column share the intercept: compare them with each other, not with 0.",
+    (
+        False,
+        True,
+    ): "the weight of a number holds a part of the intercept: one that is far from 0 need not be an effect.",
+    (
+        True,
+        True,
+    ): "weights hold a part of the intercept: compare the cells of one column with each other, not with 0, and do not take the weight of a number for an "
+    "effect because it is far from 0.",
+}
+"""What is said where a weight that is far from 0 need not be an effect: by whether features are cells of a column, and whether some are numbers."""
 MOST_NOISE = (
     "The noise is that of training for a category that no record has. As a rule it moves a weight of a column that varies less, one of numbers often "
     "far less. So those that may be noise can be effects, too."
@@ -148,8 +160,8 @@ class Coefficients:
 
     unit: of a target, what turns weights and bias into its units, in a sentence.
 
-    centred: whether steps have subtracted a released mean of every feature. If not, the cells of one column share the intercept, and a
-    weight that is far from 0 need not be an effect.
+    centred: whether steps have subtracted a released mean of every feature. If not, weights hold a part of the intercept, and one
+    that is far from 0 need not be an effect.
 
     shared: whether weights of categories are about an average record, which has each category of a column by its released share: its score was moved to
     the intercept. perhaps_empty: (d,), the categories whose share is within three times its noise: perhaps no record has them. None: not known.
@@ -165,6 +177,8 @@ class Coefficients:
     kept: of a target, what slopes were multiplied by because a part of them was noise. 0: the model answers one number.
 
     of_codes: what to know of features that are parts of smooth codes of bins, in a sentence.
+
+    not_with_zero: the sentence that is printed where they are not `centred`.
 
     fills: the numbers whose gaps are filled by a number that noise was added to: each stands with its column, that number and how far noise moves it. Where that is
     not little, the weight stands in a list of its own (`noisily_filled`): where many cells are gaps it can have either sign.
@@ -192,6 +206,7 @@ class Coefficients:
     perhaps_constant: NDArray[np.bool_] | None = None
     of_codes: str = ""
     fills: tuple[NoisyFill, ...] = ()
+    not_with_zero: str = _NOT_CENTRED + _NOT_WITH_ZERO[True, True]
 
     def __str__(self) -> str:
         """The weights that stand out of twice their noise, by how far they do, and the largest of the others; where noise is not
@@ -278,7 +293,7 @@ class Coefficients:
                 )
             ]
         elif not self.centred:
-            titled = [(every, f"weights in the order of the columns ({count}). {NOT_WITH_ZERO[:-1]}:")]
+            titled = [(every, f"weights in the order of the columns ({count}). {self.not_with_zero[:-1]}:")]
         else:
             every.sort(key=lambda one: -one.beyond)
             unreached = [one for one in every if one.unreached]
@@ -622,6 +637,16 @@ def rows_are_centred(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
     return _centre(plan, maps) is not None
 
 
+def not_with_zero(model: Model) -> str:
+    """The sentence on a model whose rows are not centred, by what its features are: cells of a column, numbers, or both."""
+    columns = model.domain.columns
+    starts = tuple(f"{name}=" for name in columns)
+    names = (n for n in mapped_names(model) or () if n != CONSTANT and not n.startswith(ALWAYS_ZERO))
+    every = [name.startswith(starts) for name in names]
+    every = every or [not isinstance(column, Numeric) for column in columns.values()] or [False]
+    return _NOT_CENTRED + _NOT_WITH_ZERO[any(every), not all(every)]
+
+
 def score_of_average(model: Model) -> float | None:
     """About the score of an average row of the training, of a target. None where rows are not centred, or noise of the released mean could move
     it by more than `_MOST_OFF`: that of features which no record has takes a part of what the intercept learns.
@@ -642,7 +667,7 @@ def score_of_average(model: Model) -> float | None:
 
 def _centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:
     """The row that was 0 after the released mean was subtracted, as it reaches the learner, (d,); None where rows are not centred."""
-    every, left = set(plan.domain.columns), set(plan.domain.columns)
+    left = set(range(plan.domain.space.d))
     row: Floats | None = None
     for planned, released in zip(plan.steps, maps):
         step = planned.step
@@ -650,14 +675,16 @@ def _centre(plan: Plan, maps: Sequence[ReleasedMap]) -> Floats | None:
             found = isinstance(released, Subtract) and bool(released.offset.any() or not plan.private)
             row = np.zeros(planned.after.d) if found else None
         elif isinstance(step, StandardScaler) and step.center == "mean":
-            left = set() if step.columns is None else left - set(step.columns)
+            left -= features_of(step, planned.before)
             row = row if left else np.zeros(planned.after.d)
         elif isinstance(step, Fitted) and step.way == "sketch":
             row = np.zeros(
                 planned.after.d
             )  # its outputs are centred by the mean of rows drawn from the sketch
-        elif str(write_map(released)["map"]) not in _KEEPS_CENTRE:
-            left, row = every, None
+        elif str(write_map(released)["map"]) not in _KEEPS_CENTRE or (
+            row is None and isinstance(released, Project)
+        ):  # of which features a mean was subtracted is not known any more
+            left, row = set(range(planned.after.d)), None
         elif row is not None:
             row = released.transform(row[None])[0]
     return row
@@ -755,6 +782,7 @@ def coefficients(model: Model) -> Coefficients:
         unit=_unit(model),
         kept=share_kept(model.declared, model.maps, model.weights),
         centred=rows_are_centred(model.declared, model.maps),
+        not_with_zero=not_with_zero(model),
         fills=noisy_fills(model.declared, model.maps),
         cut=tuple(
             s.step.name for s, m in zip(model.declared.steps, model.maps) if any(m is c for c in folded.cut)

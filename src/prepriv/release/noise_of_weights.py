@@ -29,6 +29,7 @@ from prepriv.plans.shrink import made_up_rows, mean_noise, mean_released
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.center import Center, Subtract
 from prepriv.preprocessing.class_counts import CountedClasses
+from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.homogenize import HomogeneousRows
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.pca import Project
@@ -217,6 +218,8 @@ def score_of_average_rows(plan: Plan, maps: Sequence[ReleasedMap], weights: Floa
     each category is 1 in each of them: in a released mean the noise of all its cells adds up, and in a record it does not."""
     if not mean_released(plan, maps):
         return None
+    if any(isinstance(m, CompiledMap) for m in maps):
+        return None  # means of features that transformers made are not means of columns
     start = made_up_rows(plan, (), *numbers_released(plan, maps, 1.0), known_cells(plan, maps).average)
     rows = None if start is None else _through(maps, start)
     if rows is None or rows.shape[1] != len(weights) - 1:

@@ -35,13 +35,13 @@ from prepriv.release.both_accounts import said_of
 from prepriv.release.coefficients import (
     APART,
     EACH_HAS_A_LABEL,
-    NOT_WITH_ZERO,
     STANDS_OUT,
     TELL_THE_SAME,
     UNLABELLED,
     ComparedWeights,
     as_compared,
     by_chance,
+    not_with_zero,
     rows_are_centred,
 )
 from prepriv.release.model import Model
@@ -103,7 +103,9 @@ def page(report: Report) -> str:
             None if compared is None else compared[1],
             0 if report.model is None else report.model.weights[:-1].size,
             _of_categories(plan.domain, None if compared is None else compared[2]),
-            report.model is None or rows_are_centred(plan, report.model.maps),
+            ""
+            if report.model is None or rows_are_centred(plan, report.model.maps)
+            else not_with_zero(report.model),
         )
         + fills_on_page(() if report.model is None else noisy_fills(plan, report.model.maps)),
         shapes=[Markup(one) for one in drawn],
@@ -390,12 +392,13 @@ def _of_categories(domain: Domain, perhaps_empty: NDArray[np.bool_] | None) -> s
     )
 
 
-def _noise_of_weights(noise: Floats | None, count: int, categories: str, compared: bool) -> str:
-    """What the page says about the noise of so many weights. categories: what it says about theirs; compared: whether they compare with 0."""
+def _noise_of_weights(noise: Floats | None, count: int, categories: str, not_centred: str) -> str:
+    """What the page says about the noise of so many weights. categories: what it says about theirs; not_centred: why they do not
+    compare with 0, "" where they do."""
     if noise is None:
         return "Weights are noisy, and their noise is not known here. Large ones may be noise, too."
-    if not compared:
-        return f"{NOT_WITH_ZERO} Noise of training alone moves a weight by up to about ±{noise.max():.2g} as a rule."
+    if not_centred:
+        return f"{not_centred} Noise of training alone moves a weight by up to about ±{noise.max():.2g} as a rule."
     if not noise.any():
         return ""
     least, most = f"{noise.min():.2g}", f"{noise.max():.2g}"
