@@ -9,6 +9,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
@@ -178,12 +179,18 @@ def reading(
         told += () if whole is before[0] else (_EVERY_CELL,)
         before = [whole]
     gaps = any(isinstance(c, Numeric) and c.missing == "impute" for c in domain.columns.values())
+    declared = domain
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
     told += (*_by_order(fitted, domain), *_by_powers(fitted), *_by_choice(fitted))
     own = _own(before, domain)
     if gaps and own.leaves_gaps:
         warnings.warn(_GAPS_LEFT, UserWarning, stacklevel=callers_level())
     ways = PipelineWays(fitted, own, way, missing, share, domain.target is not None)
+    if own.leaves_gaps and domain != declared:
+        with suppress(ValueError):
+            plain = Fitted.of(_as_one(before), declared, encoded=True)
+            other = replace(ways, fitted=plain, own=_own(before, declared))
+            ways = replace(ways, declared=(other, declared))
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
 

@@ -260,6 +260,7 @@ def test_candidates_that_differ_in_weights_are_warned_of_before_the_charge(tmp_p
 
 def test_candidates_that_keep_gaps_apart_are_named_and_the_advice_works():
     """A finding: "with an imputer in both or in neither" stood where neither had one."""
+    from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LinearRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -267,8 +268,8 @@ def test_candidates_that_keep_gaps_apart_are_named_and_the_advice_works():
     for missing in ({}, {"missing": "impute"}):
         domain = prepriv.Domain({"a": prepriv.Numeric(0, 1, **missing)}, target=prepriv.Numeric(0, 1), n=400)
         table = pd.DataFrame({"a": np.linspace(0, 1, 400)})
-        one = prepriv.private(make_pipeline(StandardScaler(), LinearRegression()), domain)
-        both = [one, prepriv.PrivateRegressor(domain, steps="additive")]
+        filled = prepriv.private(make_pipeline(SimpleImputer(), StandardScaler(), LinearRegression()), domain)
+        both = [filled, prepriv.PrivateRegressor(domain, steps="additive")]
         if missing:
             assert prepriv.choose(both, table, table.a, domain, epsilon=4.0) is not None
         else:

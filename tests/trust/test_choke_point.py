@@ -128,7 +128,7 @@ TALK = {
         "recipes/pipeline_ways.py",  # the same
         "description/sketch.py",  # the same
         "evaluation/evaluate.py",  # of the plan of a measurement, before the charge
-        "evaluation/choose.py",  # what the plan of a candidate said, with its place
+        "evaluation/choose.py",  # what the plan of a candidate said, with its place; and how far apart candidates must be, of the plan alone
         "description/describe.py",  # the same, before the charge
         "description/ask.py",  # the same
         "description/draft.py",  # of a ledger that could not be written once a draft was paid for

@@ -17,6 +17,7 @@ from prepriv.plans.decision import decision, warn_of_weights
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
+from prepriv.recipes.pipeline_ways import PipelineWays
 from prepriv.recipes.step_rule import LearnerRule, StepRule
 
 _KEYS = ("steps", "learner", "loss", "class_weight", "threshold")
@@ -74,6 +75,22 @@ def candidates_of(given: Any, **asked: Any) -> tuple[Candidate, ...]:
     if not 2 <= len(found) <= _MOST:
         raise ValueError(f"candidates: between 2 and {_MOST} are needed to choose one; got {len(found)}")
     return found
+
+
+def with_gaps_alike(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The same; where one estimator keeps gaps and another does not, those that fill none read the middle in their place, which they become in each way."""
+    columns = [one.domain.columns for one in candidates if one.domain is not None]
+    if all(each == columns[0] for each in columns):
+        return tuple(candidates)
+    return tuple(_with_the_middle(one) for one in candidates)
+
+
+def _with_the_middle(one: Candidate) -> Candidate:
+    other = one.steps.with_the_middle if isinstance(one.steps, PipelineWays) else None
+    if other is None or one.domain is None:
+        return one
+    ways, domain = other
+    return replace(one, steps=ways, domain=replace(domain, n=one.domain.n))
 
 
 def domain_of(candidates: Sequence[Candidate], domain: Domain) -> Domain:

@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from prepriv._arguments import choice as one_of
 from prepriv._arguments import number
+from prepriv._arrays import Floats
 from prepriv._callers import callers_level
 from prepriv._rounding import UP
 from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
-from prepriv.evaluation.candidates import Candidate, candidates_of, domain_of
+from prepriv.evaluation.candidates import Candidate, candidates_of, domain_of, with_gaps_alike
 from prepriv.evaluation.cells import predicted, row_scores, target_errors
+from prepriv.evaluation.how_far_apart import apart_in_words, far_apart_in_words
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.drafts import with_drafts
 from prepriv.guarantees.guarantee import Guarantee
@@ -48,6 +50,8 @@ from prepriv.release.model import Model
 from prepriv.runs.admit import admit
 from prepriv.runs.charge import check_ledger
 from prepriv.runs.chosen import (
+    DIFFERENCE_SHARE,
+    ERROR_SHARE,
     METHODS,
     TRIALS,
     Chosen,
@@ -97,6 +101,11 @@ class ChoicePlan(Priced):
     def what(self) -> str:
         """What was charged, in a few words: how many candidates, and how."""
         return f"choose 1 of {len(self.chosen.plans)}, {self.chosen.method}, hold out {self.holdout:g}"
+
+    @property
+    def apart(self) -> str:
+        """How far apart two candidates have to be for the better one to be chosen nearly always, in words."""
+        return apart_in_words(self.chosen, self.n, self.holdout)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: all candidates, how one is chosen, on which share of how many records."""
@@ -154,7 +163,7 @@ class Choice:
         steps = [p.step.name for p in won.steps]
         trained = f"{won.learner.name} with {won.learner.loss.name}"
         made_of = f"{', '.join(steps)}, then {trained}" if steps else trained
-        return f"{place}: {self.candidate} ({made_of}); {plan.chosen.method}, {claim}"
+        return f"{place}: {self.candidate} ({made_of}); {plan.chosen.method}, {claim}. {plan.apart}"
 
 
 def choose(
@@ -173,7 +182,10 @@ def choose(
     """Train candidates on private rows and release the best one, at one price for training and choice together.
 
     The best candidate is right on most of the records that were set aside, or has the smallest mean absolute error on
-    them. The other candidates and all scores are never released.
+    them. On a record an error of a number counts by how much it is larger than the least of all candidates' errors, up to
+    a sixteenth of the distance of the bounds; with "random trials" by itself, up to a quarter. How far apart two candidates
+    have to be for the noise to leave the better one is said by `print` of the result (`plan.apart`), and in a warning before
+    the charge where that is far. The other candidates and all scores are never released.
 
     Parameters
     ----------
@@ -235,7 +247,7 @@ def choose(
     """
     check_ledger(ledger)
     check_domain(domain)
-    entrants = candidates_of(candidates, epsilon=epsilon, delta=delta, ledger=ledger)
+    entrants = with_gaps_alike(candidates_of(candidates, epsilon=epsilon, delta=delta, ledger=ledger))
     domain = domain_of(entrants, domain)
     n = count_rows(X, y, domain)
     if not domain.n_is_public:
@@ -266,7 +278,14 @@ def choose(
     )
     number, model = carry_out(plan, *paid.rows, session, parts)
     won = replace(model, receipt=paid.receipt, choice=plan.chosen)
-    warn_of_noise(won)  # of the winner: what the others met is not released
+    part = _part(plan.chosen.method, n, plan.holdout, len(entrants), plan.epsilon)
+    asked = METHODS if method is None else (method,)
+    with training_on(
+        _with_leaves(
+            part, asked, entrants, replace(domain, n=None), plan.chosen.method, plan.delta, plan.holdout
+        )
+    ):
+        warn_of_noise(won)  # of the winner: what the others met is not released
     return Choice(plan, number, entrants[number], won, session.private)
 
 
@@ -299,17 +318,7 @@ def plan_choice(
     holdout = number("holdout", holdout, above=0.0, below=1.0)
     asked = METHODS if method is None else (one_of("method", method, METHODS),)
 
-    def expects(epsilon: float, n: int) -> tuple[Chosen, dict[str, float]]:
-        return _expected(asked, candidates, domain, n, (epsilon, delta), holdout)
-
-    @cache
-    def leaves(epsilon: float, n: int) -> float:
-        with suppress(ValueError):
-            other, _ = expects(epsilon, n)
-            return other.plans[0].epsilon if other.method == best else 0.0
-        return 0.0
-
-    expected, signals = expects(epsilon, n)
+    expected, signals = _expected(asked, candidates, domain, n, (epsilon, delta), holdout)
     chosen, best, parts = expected, expected.method, None
     part = _part(best, n, holdout, len(candidates), epsilon)
     if n_is_public(domain.adjacency):
@@ -320,8 +329,10 @@ def plan_choice(
         sizes = [int(c) for c in counts[1:]]
         with training_on(part):
             chosen, _ = _priced(best, candidates, domain, n, sizes, epsilon, delta)
-    with training_on(replace(part, leaves=leaves)):
+    with training_on(_with_leaves(part, asked, candidates, domain, best, delta, holdout)):
         _look_at(candidates, domain, expected.plans[0])
+    if far := far_apart_in_words(expected, n, holdout):
+        warnings.warn(far, UserWarning, stacklevel=callers_level())
     return ChoicePlan(chosen, n, epsilon, delta, holdout, signals), parts
 
 
@@ -336,6 +347,27 @@ def _part(way: str, n: int, holdout: float, candidates: int, epsilon: float) -> 
     if round((1 - holdout) * n / parts) < 1 or round(holdout * n) < 1:
         raise ValueError(f"{n:,} records are too few: a part of them is empty")
     return TrainingPart(n, 1 - (1 - holdout) / parts, whole=epsilon)
+
+
+def _with_leaves(
+    part: TrainingPart,
+    asked: Sequence[str],
+    candidates: Sequence[Candidate],
+    domain: Domain,
+    way: str,
+    delta: float,
+    holdout: float,
+) -> TrainingPart:
+    """The same, with what this method leaves a candidate of another ε and of other numbers of records."""
+
+    @cache
+    def leaves(epsilon: float, n: int) -> float:
+        with suppress(ValueError):
+            other, _ = _expected(asked, candidates, domain, n, (epsilon, delta), holdout)
+            return other.plans[0].epsilon if other.method == way else 0.0
+        return 0.0
+
+    return replace(part, leaves=leaves)
 
 
 def _expected(
@@ -476,27 +508,55 @@ def carry_out(
         raise BadData(f"the plan is for {plan.n:,} records, and the table has another number")
     test, truth = table.some(parts == 0), targets[parts == 0]
 
-    def trained(j: int) -> tuple[Model, int]:
+    def trained(j: int) -> Model:
         mine = parts == (j + 1 if chosen.method == "own rows" else 1)
-        model = Model.of(execute(chosen.plans[j], table.some(mine), targets[mine], session))
-        return model, _score(model, test, truth)
+        return Model.of(execute(chosen.plans[j], table.some(mine), targets[mine], session))
+
+    def scored(j: int) -> tuple[Model, int]:
+        return (model := trained(j)), _score(model, test, truth)
 
     if chosen.stop is not None:
-        return _best_of_trials(plan, chosen.stop, trained, session)
-    models, scores = zip(*(trained(j) for j in range(k)))
-    number = session.release("choice", chosen.mechanism, Scores.single(np.array(scores, dtype=np.int64)))
+        return _best_of_trials(plan, chosen.stop, scored, session)
+    models = [trained(j) for j in range(k)]
+    scores = np.array(_scores_beside(models, test, truth), dtype=np.int64)
+    number = session.release("choice", chosen.mechanism, Scores.single(scores))
     return number, models[number]
 
 
 def _score(model: Model, test: Table, truth: NDArray[np.int32]) -> int:
-    """How good it is on these records: a sum over them, of 0 to `score_steps` each."""
+    """How good a model is by itself on these records: a sum over them, of 0 to `score_steps` each."""
     with np.errstate(all="ignore"):
         if model.domain.target is None:
             return int((predicted(model, test) == truth).sum())
-        near = score_steps(model.domain) * (
-            1 - target_errors(row_scores(model, test)[0], truth, model.domain.target)
-        )
-    return int(np.floor(near).astype(np.int64).sum())
+        return _sum_of(1 - _cut(_errors(model, test, truth), ERROR_SHARE), model.domain)
+
+
+def _scores_beside(models: Sequence[Model], test: Table, truth: NDArray[np.int32]) -> list[int]:
+    """How good each is beside the others: the same sums. Of a number an error counts by how much it is larger than the least of them on that record. So
+    what all of them miss moves no score."""
+    target = models[0].domain.target
+    with np.errstate(all="ignore"):
+        if target is None:
+            return [_score(model, test, truth) for model in models]
+        errors = [_errors(model, test, truth) for model in models]
+        least = np.minimum.reduce(errors)
+        return [_sum_of(1 - _cut(one - least, DIFFERENCE_SHARE), models[0].domain) for one in errors]
+
+
+def _errors(model: Model, test: Table, truth: NDArray[np.int32]) -> Floats:
+    """The error on each record, as a share of the distance of the bounds; none is NaN."""
+    assert model.domain.target is not None
+    return target_errors(row_scores(model, test)[0], truth, model.domain.target)
+
+
+def _cut(errors: Floats, largest: float) -> Floats:
+    """As shares of the largest that counts, 0 to 1."""
+    return np.minimum(errors / largest, 1.0)
+
+
+def _sum_of(near: Floats, domain: Domain) -> int:
+    """Of shares, one for each record, in whole steps."""
+    return int(np.floor(score_steps(domain) * near).astype(np.int64).sum())
 
 
 def _best_of_trials(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from prepriv._arguments import choice, number
@@ -105,7 +105,8 @@ class PaidOption:
 class PipelineWays(StepRule):
     """The transformers of a pipeline in each way. fitted: as they are, on a sketch or free. own: as steps of prepriv. way: the one that was
     asked for. missing: the declared share of records that miss a cell, None: not declared. share: of the sketch; a number asks for one.
-    target: whether a number is learned."""
+    target: whether a number is learned. declared: the same for columns whose gaps become the middle before it, and these columns, where it would fill
+    no gap and gaps become the middle anyway."""
 
     fitted: Fitted
     own: OwnFits
@@ -113,6 +114,7 @@ class PipelineWays(StepRule):
     missing: float | None = None
     share: float | str = "auto"
     target: bool = False
+    declared: tuple[PipelineWays, Domain] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         choice("way", self.way, PAID_WAYS)
@@ -154,6 +156,14 @@ class PipelineWays(StepRule):
     def asked(self) -> PaidWay:
         """The way that was asked for; a share asks for a sketch."""
         return self.way if self.share == "auto" else "sketch"
+
+    @property
+    def with_the_middle(self) -> tuple[PipelineWays, Domain] | None:
+        """`declared`, with the settings of now."""
+        if self.declared is None:
+            return None
+        ways, domain = self.declared
+        return replace(ways, way=self.way, missing=self.missing, share=self.share), domain
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {"missing": self.missing, "share": self.share, "way": self.way}

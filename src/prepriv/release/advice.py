@@ -14,6 +14,7 @@ from prepriv._callers import callers_level
 from prepriv.columns import Categorical, Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, measured_alone, up
+from prepriv.guarantees.training_part import divided, names_none, price_of, table_of
 from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.scale import StandardScaler
@@ -130,15 +131,17 @@ def below_the_mean_in_words(plan: Plan, *, often: bool = False) -> str:
             "Narrower bounds, if you know them without the table, help for nothing; so do a larger ε and fewer columns."
         )
     below, runs = next((below, runs) for most, below, runs in _BELOW if plan.signal < most)
-    enough = larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta)
+    enough = price_of(larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta))
     named = (
-        f"about ε = {enough:g}"
+        f"which is about ε = {enough:g}{' for the whole choice' * divided()} here"
         if enough <= MOST_NAMED
-        else f"about {float(up(plan.n * HELD / plan.signal, 2)):,.0f} {counted}"
+        else f"which is about {float(up(table_of(math.ceil(plan.n * HELD / plan.signal)), 2)):,.0f} {counted} here"
     )
+    if names_none():  # of a candidate whose others are not known here
+        named = "of which a larger ε for the whole choice leaves more"
     return (
         f"At this ε a model of a number can be worse than the mean, answered for every row: on tables we measured the default recipe was so in {below} of {runs} runs "
-        f"with such an s ({counted} times budget), which is {s:g} here. From s = {HELD} on, which is {named} here, it was so in 2 of 345. "
+        f"with such an s ({counted} times budget), which is {s:g} here. From s = {HELD} on, {named}, it was so in 2 of 345. "
         "Those are numbers whose standard deviation is 10 to 20 % of the distance of their bounds. One of 5 %, such as a count with a few large values, takes up to four times as much, and many columns take more. One that is mostly 0 can be worse at any ε."
     )
 

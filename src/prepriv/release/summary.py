@@ -16,6 +16,7 @@ from prepriv.guarantees.guarantee import Guarantee
 from prepriv.guarantees.in_words import AMOUNT, guesses_in_words, hardly_limits, promise
 from prepriv.guarantees.notes import weak_claims
 from prepriv.guarantees.printed import plain
+from prepriv.guarantees.training_part import TrainingPart, training_on
 from prepriv.plans.decision import decision_in_words
 from prepriv.preprocessing.class_counts import ClassCounts, CountedClasses, share_among
 from prepriv.recipes.automatic import NOISE_ALONE
@@ -138,7 +139,7 @@ class ReportSummary:
                     alone=alone,
                     claim=() if report.guarantee is None else weak_claims(report.guarantee.notes),
                     sums=_of_sums(plan, found),
-                    below=below_the_mean_in_words(plan),
+                    below=_below_the_mean(report),
                 ),
                 *filter(
                     None,
@@ -181,6 +182,15 @@ class ReportSummary:
             return told
         each = [{"rows": s.rows, "right": s.right, "epsilon": plain(s.epsilon)} for s in self.several]
         return told | {"several_rows": each}
+
+
+def _below_the_mean(report: Report) -> str:
+    """`below_the_mean_in_words`. The winner of a choice has a part of its ε, and what another ε would leave it is not known from a file."""
+    plan = report.plan
+    if report.model is None or report.model.choice is None:
+        return below_the_mean_in_words(plan)
+    with training_on(TrainingPart(plan.n, 0.0, whole=plan.epsilon)):
+        return below_the_mean_in_words(plan)
 
 
 def _of_sums(plan: Plan, found: Quality | None) -> str:

@@ -24,6 +24,10 @@ from prepriv.plans.stored import plan_from_json
 _LARGEST_MU = 12.0  # of a choice: beyond, it is as good as exact
 METHODS = ("same rows", "random trials", "own rows")
 TRIALS = METHODS[1]
+ERROR_SHARE = 0.25  # of the distance of the bounds: the largest error of a number that counts, where a model is scored alone
+DIFFERENCE_SHARE = (
+    0.0625  # where all are scored beside each other: the largest difference of errors (benchmarks/choose.py)
+)
 _TRIALS_EACH = 4  # trials on average for each candidate but one: each is tried with a chance of 80 %
 
 
