@@ -114,9 +114,16 @@ def test_a_genuine_file_of_any_kind_passes(tmp_path, name, capsys):
     domain = domain or drafted(book, **cap)
     files_of(domain, book, tmp_path / "out", delta=1e-3 if name == "weak" else 1e-6)
     release(book, tmp_path / "out")
-    assert run(["ledger", "verify", str(book), str(tmp_path / "out")]) == 0, capsys.readouterr().out
+    edited = (
+        8 if name == "an edited draft" else 0
+    )  # it was "ok", beside a model of the same schema that was asked about
+    assert run(["ledger", "verify", str(book), str(tmp_path / "out")]) == edited, capsys.readouterr().out
     said = capsys.readouterr().out
-    assert said.count(": ok, charge") == len([*(tmp_path / "out").iterdir()])
+    files = len([*(tmp_path / "out").iterdir()])
+    if edited:
+        assert said.count(": ASK, see below, charge") == files and "who edited columns, bounds" in said
+        return
+    assert said.count(": ok, charge") == files and "ASK" not in said
     assert "only a head shows that someone kept (--receipt)" in said.splitlines()[-1]
     last = Ledger.open(book).entries()[-1]
     head = f"{last.sequence}:{last.head}"
@@ -447,3 +454,26 @@ def test_a_draft_whose_note_was_written_again_is_still_one(tmp_path, capsys):
     made_again(book, lambda note: note.replace("schema draft", "people"), tmp_path / "m")
     assert run(line) == 5
     assert "exactly those of the schema draft of row 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("order", ["draft first", "draft last"])
+def test_files_that_claim_no_draft_are_asked_about_in_a_ledger_that_holds_one(tmp_path, order, capsys):
+    """A model without the lines of its draft was asked about; answers of the same schema were `ok`, and their claim was too small by what the draft cost."""
+    book, out = tmp_path / "L.db", tmp_path / "out"
+    Ledger.create(book, "people", epsilon=6.5, delta=1e-4)
+    if order == "draft first":
+        domain = replace(drafted(book), drafts=())
+        files_of(domain, book, out)
+    else:
+        files_of(declared(), book, out)
+        drafted(book)
+    release(book, out)
+    asked = order == "draft first"
+    run(["ledger", "verify", str(book), str(out)])
+    said = capsys.readouterr().out
+    (line,) = [one for one in said.splitlines() if "which it does not claim" in one] if asked else ["x"]
+    files = [*out.iterdir()]
+    assert ("which it does not claim" in said) == asked and all(
+        not asked or one.name in line for one in files
+    )
+    assert said.count(": ok, charge") == (0 if asked else len(files))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -19,6 +20,7 @@ from prepriv.commands.charged import (
     drafts_beside,
     holding,
     is_what_was_released,
+    kinds_charged,
     to_ask,
     unbooked_findings,
     unclaimed_drafts,
@@ -51,6 +53,7 @@ from prepriv.guarantees.printed import exact
 from prepriv.ledger import Entry, Ledger
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
+from prepriv.release.summary import BEGAN_AS_A_DRAFT
 from prepriv.runs.booked import booked_otherwise, charge_of_draft, not_booked
 from prepriv.tables.written import spelled
 
@@ -67,6 +70,8 @@ _MOST_NAMED = 3  # columns, or categories of one
 _UNNAMED = "its claim includes a private draft that it does not name, as an earlier version wrote it, so the charge of the draft was not looked for"
 _WHICH_DRAFT = "which private draft its claim includes, and to which ledger the draft was charged. Ask for its schema and for that ledger, and give both"
 _NOBODY = "it names nobody who answers for it (`declared_by:`)"
+_EDITED_SINCE = "who edited columns, bounds, categories or classes since the draft, and after seeing what? The file says that they were edited, or that nothing shows that they were not"
+_UNCLAIMED = "whether its bounds, categories or classes come from the schema draft of {which}, which it does not claim: if they do, its claim is too small by what that draft cost"
 _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
 
 
@@ -125,6 +130,9 @@ def judge(
     scores = ScoresAtHand(scored, _naming(given, ledgers, scored))
     files = {sha256_of(Path(name)): Path(name) for name, one in sound.items() if one.kind == "model"}
     tables = drafted_tables(_domains(sound), [*ledgers])
+    for name, one in sound.items():
+        if one.kind in ("other", "measurement"):
+            judged[name].asked += _of_its_bounds(data_in(Path(name)), one, ledgers, tables)
     shown: dict[Path, Report] = {}  # of each model the page that shows most
     for name, one in sound.items():
         if one.kind == "page":
@@ -493,6 +501,34 @@ def _of_its_charge(found: Judged, file: Path, places: Sequence[str]) -> None:
         stated = states_otherwise(file, data, book.header, book.entries())
         found.wrong += stated.wrong
         found.undecided += stated.undecided
+
+
+def _of_its_bounds(
+    data: Mapping[str, Any], one: Given, ledgers: Mapping[str, Sequence[Entry]], tables: Tables
+) -> list[str]:
+    """What to ask about where the bounds of answers, a description or a sketch come from: of a draft that was edited, and of one that is not claimed."""
+    if one.drafts or one.uncharged or one.unnamed:
+        said = data.get("promise")
+        return [_EDITED_SINCE] if isinstance(said, list) and BEGAN_AS_A_DRAFT in said else []
+    told = [data.get(name) for name in ("bounds", "columns")]
+    columns = {str(name) for part in told if isinstance(part, Mapping) for name in part}
+    uids = set() if one.own is None else {one.own[2]}
+    paid = [
+        row for rows in ledgers.values() for row in rows if row.plan_uid in uids and row.kind == "charged"
+    ]
+    if any("evaluate" in kinds_charged(row) for row in paid):
+        return []  # a score is of a model, which is asked about
+    asked = list[str]()
+    for place, rows in ledgers.items():
+        mine = next((row.sequence for row in rows if row in paid), math.inf)
+        for row in rows:
+            table = tables.get(row.plan_uid)
+            apart = table is not None and bool(columns) and table.isdisjoint(columns)
+            drafted = row.kind == "charged" and "schema draft" in kinds_charged(row)
+            if drafted and row.sequence < mine and not apart:
+                which = f"row {row.sequence}{f' of {place}' if len(ledgers) > 1 else ''}"
+                asked.append(_UNCLAIMED.format(which=which))
+    return asked
 
 
 def _run_again(found: Judged, file: Path, one: Given, ledgers: Sequence[Sequence[Entry]]) -> None:

@@ -403,8 +403,8 @@ class Quality:
         most = float(up(self._single, 2))
         if not self.cut_decides:
             return f"{told} No single number reaches that: its R² by such errors is at most {most:g}."
-        by = f", with an R² of up to {most:g}," if most < 1 else ""
-        return f"{told} A single number, answered for every record, can be so, too{by} where large errors lie on one side. Whether the model is better by whole errors was not measured."
+        by = f": at worst its R² is {most:g}" if most < 1 else ""
+        return f"{told} A single number, answered for every record, can be so, too, where large errors lie on one side{by}. Whether the model is better by whole errors was not measured."
 
     def _off(self) -> Iterator[str]:
         """How far predictions of a number are off."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 DEVIATIONS = 2.0  # of the noise: half the width of a band
 # (s up to which, median height of the highest curve beside that without privacy, in percent): benchmarks/curve_heights.py
-_OF_NUMBERS = ((100, 2), (300, 35), (1000, 43), (3000, 43), (math.inf, 71))
-_OF_CLASSES = ((100, 4), (300, 8), (1000, 15), (3000, 29), (math.inf, 43))
+_OF_NUMBERS = ((100, 6), (300, 26), (1000, 41), (3000, 44), (math.inf, 69))
+_OF_CLASSES = ((100, 1), (300, 8), (1000, 16), (3000, 26), (math.inf, 43))
 
 
 @dataclass(frozen=True, eq=False)

@@ -374,6 +374,10 @@ def origin_of(domain: Domain) -> str:
     return " ".join(origin(domain, domain.as_drafted))
 
 
+BEGAN_AS_A_DRAFT = "The schema began as a private draft of the table itself, which the claim covers."
+"""What is said where a drafted schema was edited, or where nothing shows that it was not."""
+
+
 def origin(domain: Domain, as_drafted: bool | None) -> Iterator[str]:
     """The last sentences of `promised`: where columns and bounds come from, and who answers for them."""
     named = None if domain.declared_by is None else printable(domain.declared_by)
@@ -384,7 +388,7 @@ def origin(domain: Domain, as_drafted: bool | None) -> Iterator[str]:
         yield (
             f"{what} were drafted privately from the table itself, which the claim covers."
             if as_drafted
-            else "The schema began as a private draft of the table itself, which the claim covers."
+            else BEGAN_AS_A_DRAFT
         )
         yield f"{drafted_or_edited(domain, as_drafted)} {named or 'Whoever ran it'} answers for that."
         if declared:

@@ -381,4 +381,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "target.log",
         ("tests/release/test_summary.py", "-k", "quantile_is_called"),
     ),
+    Mutant(
+        "answers of an edited draft are ok",
+        "a claim that leaves something out",
+        "commands/judged.py",
+        "and BEGAN_AS_A_DRAFT in said else []",
+        "and not said else []",
+        ("tests/commands/test_saved_claims.py", "-k", "genuine_file"),
+    ),
+    Mutant(
+        "answers that do not claim the draft of their ledger are ok",
+        "a claim that leaves something out",
+        "commands/judged.py",
+        "if drafted and row.sequence < mine and",
+        "if drafted and row.sequence < 0 and",
+        ("tests/commands/test_saved_claims.py", "-k", "claim_no_draft"),
+    ),
 )
