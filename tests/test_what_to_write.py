@@ -172,7 +172,7 @@ def test_a_choice_of_a_pipeline_and_an_estimator_says_how_gaps_are_declared(tabl
         prepriv.choose(both, table[["age"]], table["ill"], domain)
     gaps = Domain({"age": Numeric(18, 80, missing="impute")}, classes=["no", "yes"])
     both = [prepriv.private(pipeline, gaps), prepriv.PrivateClassifier(gaps, steps="additive")]
-    assert prepriv.choose(both, table[["age"]], table["ill"], gaps, epsilon=4.0).number in (1, 2)
+    assert prepriv.choose(both, table[["age"]], table["ill"], gaps, epsilon=4.0).number in (0, 1)
 
 
 @pytest.mark.parametrize(

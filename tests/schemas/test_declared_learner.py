@@ -52,11 +52,12 @@ def test_a_schema_declares_a_learner_and_its_loss(tmp_path):
         ({}, "kind must be one of"),
         ({"kind": "Learner"}, "kind must be one of"),
         ({"kind": "GradientDescent", "loss": "squares"}, "loss must be one of"),
+        ({"kind": "GradientDescent", "loss": {"kind": "Quantile", "level": 0.9}}, "loss: Quantile"),
         ({"kind": "GradientDescent", "batch_size": 3}, "no option 'batch_size'"),
         ({"kind": "GradientDescent", "loss": "LeastSquares"}, "needs target_bound"),
         ({"kind": "GradientDescent", "steps": 0}, "steps"),
         ({"kind": ["GradientDescent"]}, "kind must be one of"),
-        ({"kind": "GradientDescent", "loss": {"a": 1}}, "loss must be one of"),
+        ({"kind": "GradientDescent", "loss": {"a": 1}}, "loss is a name"),
         ({"kind": "GradientDescent", "steps": "many"}, "steps"),
     ],
 )

@@ -27,7 +27,6 @@ from prepriv.plans.plan import Plan
 from prepriv.preprocessing.base import ReleasedMap
 from prepriv.preprocessing.bins import Bins
 from prepriv.preprocessing.center import Center, Subtract
-from prepriv.preprocessing.compiled import CompiledMap
 from prepriv.preprocessing.impute import MeanImputer
 from prepriv.preprocessing.impute_caps import FillReleased
 from prepriv.preprocessing.normalize import ClipNorm, Normalize, Rescale
@@ -255,6 +254,8 @@ def _order(column: int) -> NDArray[np.intp]:
 
 def mean_released(plan: Plan, maps: Sequence[ReleasedMap]) -> bool:
     """Whether a step has subtracted a released mean of every feature, so that the centre of the rows is known up to noise."""
+    from prepriv.preprocessing.compiled import CompiledMap  # which a fit without such a map does without
+
     left = set(range(plan.domain.space.d))
     for planned, released in zip(plan.steps, maps, strict=True):
         step = planned.step

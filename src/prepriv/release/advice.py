@@ -14,7 +14,6 @@ from prepriv._callers import callers_level
 from prepriv.columns import Categorical, Numeric
 from prepriv.guarantees.less_noise import MOST_NAMED, larger_epsilon
 from prepriv.guarantees.printed import exact, measured_alone, up
-from prepriv.guarantees.training_part import divided, names_none, price_of, table_of
 from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.scale import StandardScaler
@@ -131,6 +130,8 @@ def below_the_mean_in_words(plan: Plan, *, often: bool = False) -> str:
             "Narrower bounds, if you know them without the table, help for nothing; so do a larger ε and fewer columns."
         )
     below, runs = next((below, runs) for most, below, runs in _BELOW if plan.signal < most)
+    from prepriv.guarantees.training_part import divided, names_none, price_of, table_of  # of a choice
+
     enough = price_of(larger_epsilon(HELD / plan.signal, plan.epsilon, plan.delta))
     named = (
         f"which is about ε = {enough:g}{' for the whole choice' * divided()} here"
@@ -168,7 +169,7 @@ def sure_in_words(plan: Plan) -> str:
     return (
         f"Probabilities from so little can be too sure: with such an s ({counted} times budget) for each of the {classes} classes, which is {each:g} here, models of {so_many} classes had a higher log loss than the share of each class, "
         f"answered for every row, in {lower} of {fits} fits on tables we measured. From {counts[-1][0]} on it was so in {seldom} of {rest}{', where columns say little about the label' if seldom else ''}. "
-        "A measured log loss stands beside that of the shares."
+        "A page with a measured log loss gives that of the shares, too."
         + " Fewer classes make s for each class larger."
         * (classes > 2)
     )

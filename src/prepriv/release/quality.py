@@ -11,7 +11,6 @@ from typing import Any
 
 from prepriv.columns import MISSING, OTHER
 from prepriv.guarantees.printed import exact, measured, measured_alone, up
-from prepriv.release.cut_errors import single_number
 from prepriv.release.shares import MOST, GroupError, Share, first_of, in_quotes, lowest
 from prepriv.release.takes import Takes
 
@@ -300,6 +299,8 @@ class Quality:
         error = max((self.mean_error or self.error_beside or 0.0, *(self.mean_error_ends or ())))
         if self.error_bound is None or error == 0.0 or self.mean_target is None or self.target_ends is None:
             return 1.0
+        from prepriv.release.cut_errors import single_number  # which a fit does without
+
         at, low, high = self.mean_target
         return single_number(error, self.error_bound, (at, max(high - at, at - low)), self.target_ends)
 

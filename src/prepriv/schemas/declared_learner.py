@@ -32,7 +32,13 @@ def find(base: type[_Kind], name: Any) -> type[_Kind]:
 
 def build_loss(options: dict[str, Any], default: str = "Softmax") -> Loss:
     """The loss that `options` name, with its own options, all taken out of them. Raises BadSchema."""
-    kind = find(Loss, options.pop("loss", default))  # type: ignore[type-abstract]
+    named = options.pop("loss", default)
+    if isinstance(named, Mapping):
+        name = next((named[key] for key in ("kind", "name", "loss") if key in named), "NAME")
+        raise BadSchema(
+            f"learner: loss is a name, and its options stand beside it: {{..., loss: {name}, ...}}"
+        )
+    kind = find(Loss, named)  # type: ignore[type-abstract]
     fields = inspect.signature(kind).parameters
     given = {name: options.pop(name) for name in list(options) if name in fields}
     try:
