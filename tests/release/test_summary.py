@@ -36,7 +36,14 @@ from prepriv.guarantees.in_words import delta_in_words, promise, right_guesses
 from prepriv.guarantees.printed import percent, up
 from prepriv.learners import GradientDescent, Logistic, Quantile, SquaredError, SufficientStatistics
 from prepriv.ledger import Ledger
-from prepriv.release.advice import bent_in_words, straight_in_words, to_do, unit_probabilities_in_words
+from prepriv.release.advice import (
+    bent_in_words,
+    drawn_in_words,
+    quantile_in_words,
+    straight_in_words,
+    to_do,
+    unit_probabilities_in_words,
+)
 from prepriv.release.page import _protected
 from prepriv.release.quality import Quality
 from prepriv.release.report import Errors, Evaluation
@@ -1056,3 +1063,22 @@ def test_a_quantile_is_called_one_and_not_compared_with_the_mean(rng, level, sid
     assert "worse than always predicting the mean" not in page and "place of the mean" not in page
     assert f"About {100 * level:g} of 100 targets should lie below" in page
     assert "Nothing in these numbers asks for a change" not in page
+
+
+@pytest.mark.parametrize(("clip", "drawn"), [(0.25, "0.73"), (0.6, "0.86"), (0.9, None), (3.0, None)])
+def test_a_quantile_that_its_clip_draws_to_the_median_is_said_to_be(clip, drawn):
+    """With a clip of .25, 69 to 76 of 100 targets were below a .9 quantile, and the page called it one."""
+    domain = Domain.box(0, 1, 2, target=Numeric(0, 30))
+    learner = GradientDescent(Quantile(0.9), clip_norm=clip, learning_rate=0.2, bias=0.5)
+    reg = PrivateRegressor(domain, epsilon=4.0, learner=learner)
+    plan = reg.plan(900)
+    said, warned = quantile_in_words(plan), drawn_in_words(plan)
+    assert said.startswith("the 0.9 quantile") and bool(warned) == ("draw" in said) == (drawn is not None)
+    if drawn is None:
+        return
+    assert f"draw to the {drawn} quantile" in said and f"to the {drawn} quantile" in warned
+    with pytest.warns(UserWarning, match="clip_norm=.* keeps the level"):
+        reg.fit(np.linspace(0, 1, 1800).reshape(900, 2), np.linspace(0, 30, 900))
+    enough = float(re.search(r"clip_norm=([\d.]+) keeps", warned)[1])
+    other = PrivateRegressor(domain, epsilon=4.0, learner=replace(learner, clip_norm=enough))
+    assert not drawn_in_words(other.plan(900))

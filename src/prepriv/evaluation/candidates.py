@@ -13,11 +13,13 @@ from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Loss
+from prepriv.learners.targets import SquaredError
 from prepriv.plans.decision import decision, warn_of_weights
 from prepriv.plans.plan import Plan, make_plan
 from prepriv.preprocessing.base import Step
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.pipeline_ways import PipelineWays
+from prepriv.recipes.sklearn_estimators import OtherLoss
 from prepriv.recipes.step_rule import LearnerRule, StepRule
 
 _KEYS = ("steps", "learner", "loss", "class_weight", "threshold")
@@ -49,10 +51,10 @@ class Candidate:
 
     def plan(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> Plan:
         """Its plan for n records at a budget."""
-        steps, learner = recipe(
-            domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=self.learner
-        )
-        if self.loss is not None:
+        own = self.learner == "auto" and self.loss is not None and type(self.loss) is not SquaredError
+        rule = OtherLoss(self.loss) if own else self.learner
+        steps, learner = recipe(domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=rule)
+        if self.loss is not None and not own:
             learner = replace(learner, loss=self.loss)  # type: ignore[type-var]
         more, weights = decision(domain, self.class_weight, self.threshold)
         plan = make_plan(domain, (*steps, *more), learner, epsilon=epsilon, delta=delta, n=n)

@@ -28,7 +28,7 @@ from prepriv.adjacency import n_is_public
 from prepriv.domain import Domain
 from prepriv.drafted import Drafted
 from prepriv.evaluation.candidates import Candidate, candidates_of, domain_of, with_gaps_alike
-from prepriv.evaluation.cells import predicted, row_scores, target_errors
+from prepriv.evaluation.cells import predicted, residuals, row_scores, target_errors
 from prepriv.evaluation.how_far_apart import apart_in_words, far_apart_in_words
 from prepriv.guarantees import gdp_epsilon, gdp_mu
 from prepriv.guarantees.drafts import with_drafts
@@ -45,7 +45,7 @@ from prepriv.placed.checks import check_budget, check_domain
 from prepriv.placed.rows import PrivateTable
 from prepriv.plans.plan import Plan, budget
 from prepriv.plans.priced import Priced
-from prepriv.release.advice import warn_of_noise
+from prepriv.release.advice import quantile_of, warn_of_noise
 from prepriv.release.model import Model
 from prepriv.runs.admit import admit
 from prepriv.runs.charge import check_ledger
@@ -182,7 +182,7 @@ def choose(
     """Train candidates on private rows and release the best one, at one price for training and choice together.
 
     The best candidate is right on most of the records that were set aside, or has the smallest mean absolute error on
-    them. On a record an error of a number counts by how much it is larger than the least of all candidates' errors, up to
+    them; among quantiles (`Quantile`) the smallest pinball loss. On a record an error of a number counts by how much it is larger than the least of all candidates' errors, up to
     a sixteenth of the distance of the bounds; with "random trials" by itself, up to a quarter. How far apart two candidates
     have to be for the noise to leave the better one is said by `print` of the result (`plan.apart`), and in a warning before
     the charge where that is far. The other candidates and all scores are never released.
@@ -319,6 +319,7 @@ def plan_choice(
     asked = METHODS if method is None else (one_of("method", method, METHODS),)
 
     expected, signals = _expected(asked, candidates, domain, n, (epsilon, delta), holdout)
+    _one_error(expected.plans)
     chosen, best, parts = expected, expected.method, None
     part = _part(best, n, holdout, len(candidates), epsilon)
     if n_is_public(domain.adjacency):
@@ -544,9 +545,26 @@ def _scores_beside(models: Sequence[Model], test: Table, truth: NDArray[np.int32
 
 
 def _errors(model: Model, test: Table, truth: NDArray[np.int32]) -> Floats:
-    """The error on each record, as a share of the distance of the bounds; none is NaN."""
-    assert model.domain.target is not None
-    return target_errors(row_scores(model, test)[0], truth, model.domain.target)
+    """The error on each record, as a share of the distance of the bounds, and of a quantile its pinball loss, which is no larger; none is NaN."""
+    target, level = model.domain.target, quantile_of(model.declared)
+    assert target is not None
+    scores = row_scores(model, test)[0]
+    if level in (None, 0.5):
+        return target_errors(scores, truth, target)
+    assert level is not None
+    off = residuals(scores, truth, target)
+    loss = np.where(off > 0, level * off, (level - 1) * off)
+    return np.where(loss <= 1.0, loss, 1.0)
+
+
+def _one_error(plans: Sequence[Plan]) -> None:
+    """ValueError for candidates of which no one error is the right one."""
+    levels = {quantile_of(plan) for plan in plans}
+    if len(levels) > 1 and levels - {None, 0.5}:
+        told = " and ".join(sorted("means" if one is None else f"{one:g} quantiles" for one in levels))
+        raise ValueError(
+            f"the candidates predict {told}, and a choice compares them by one error: give all the same loss, such as Quantile of one level"
+        )
 
 
 def _cut(errors: Floats, largest: float) -> Floats:

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from prepriv.adjacency import rows_changed
 from prepriv.guarantees.printed import measured_alone, up
+from prepriv.release.advice import quantile_of
 from prepriv.runs.chosen import DIFFERENCE_SHARE, ERROR_SHARE, Chosen, tried
 
 _NEARLY_ALWAYS = 0.95
@@ -65,7 +66,14 @@ def apart_in_words(chosen: Chosen, n: int, holdout: float) -> str:
     rows = _compared(n, holdout)
     share = records_apart(chosen) / rows
     noun = "records" if chosen.domain.unit is None else "units"
-    of = "accuracy" if chosen.domain.target is None else "mean absolute error"
+    level = quantile_of(chosen.plans[0])
+    of = (
+        "accuracy"
+        if chosen.domain.target is None
+        else "mean absolute error"
+        if level in (None, 0.5)
+        else "mean pinball loss"
+    )
     where = ""
     if chosen.stop is not None:
         where = f", if it is tried (a chance of {100 * tried(len(chosen.plans)):.0f} %)"

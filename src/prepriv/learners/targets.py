@@ -175,7 +175,7 @@ class Quantile(TargetLoss):
 
     Notes
     -----
-    Its slope does not shrink near the quantile, so steps must be short: a learning rate of 0.2 is a good start (docs/regression.md).
+    Its slope does not shrink near the quantile, so steps must be short: a learning rate of 0.2 is a good start, and less where there is little signal (docs/regression.md).
     Its gradient jumps, so µ and β are infinite. The cost of moved rows then depends on their number. Constants:
     docs/proofs/regression.md.
 

@@ -287,6 +287,42 @@ def quantile_of(plan: Plan) -> float | None:
     return loss.quantile if isinstance(loss, TargetLoss) else None
 
 
+_DRAWN = 0.03  # of a level: from here on it is said
+
+
+def quantile_in_words(plan: Plan) -> str:
+    """Which quantile predictions are; "" of other models."""
+    level = quantile_of(plan)
+    if level is None:
+        return ""
+    met, _ = _met(plan, level)
+    if abs(met - level) <= _DRAWN:
+        return f"the {level:g} quantile"
+    return f"the {level:g} quantile, which training can draw to the {met:.2g} quantile, because it limits what a record says to {plan.learner.clip(plan.space.radius):.3g}"
+
+
+def drawn_in_words(plan: Plan) -> str:
+    """That a clip draws a quantile to the median, and which clip does not. It follows from the plan alone, and is empty of any other."""
+    level = quantile_of(plan)
+    if level is None or abs((found := _met(plan, level))[0] - level) <= _DRAWN:
+        return ""
+    met, enough = found
+    return (
+        f"Predictions can be drawn from the {level:g} to the {met:.2g} quantile: clip_norm={plan.learner.clip(plan.space.radius):.3g} is shorter than what a record says, and evens the two slopes of the loss. "
+        f"clip_norm={float(up(enough, 2)):g} keeps the level, with more noise (docs/regression.md, Quantiles)."
+    )
+
+
+def _met(plan: Plan, level: float) -> tuple[float, float]:
+    """(the quantile of rows of the root mean square norm, or more; the clip that cuts no such row)."""
+    from prepriv.recipes.regression import mean_square
+
+    row = min(plan.space.radius, math.sqrt(mean_square(plan.domain, [p.step for p in plan.steps])))
+    clip, norm = plan.learner.clip(plan.space.radius), math.hypot(row, getattr(plan.learner, "bias", 1.0))
+    above, below = min(level * norm, clip), min((1 - level) * norm, clip)
+    return above / (above + below), max(level, 1 - level) * norm
+
+
 def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
     """Why sums of predictions may be off, where that follows from how a target is learned. Empty of other plans. asked: whether it says to
     measure that, too."""
@@ -338,6 +374,7 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
         hardly_reached_in_words(model.declared),
         unit_probabilities_in_words(model.declared),
         codes_in_words(model.declared),
+        drawn_in_words(model.declared),
         "" if model.noise_alone else sure_in_words(model.declared),
     )
     for wide in filter(None, plain):

@@ -26,6 +26,7 @@ from prepriv.release.advice import (
     codes_in_words,
     noise_in_words,
     one_number_in_words,
+    quantile_in_words,
     quantile_of,
     straight_in_words,
     sums_in_words,
@@ -128,7 +129,7 @@ class ReportSummary:
         if one:
             good = (f"{one.partition(':')[0]}, and so says nothing about the rows.", *good)
         return ReportSummary(
-            (*_predicts(plan.domain, quantile_of(plan)), *((said,) if said else ()), *_of_what(report)),
+            (*_predicts(plan.domain, quantile_in_words(plan)), *((said,) if said else ()), *_of_what(report)),
             good,
             () if found is None else tuple(found.fails()),
             (
@@ -233,12 +234,12 @@ def _listed(names: tuple[str, ...] | list[str], most: int = _NAMED) -> str:
     return ", ".join(map(printable, names[:most])) + more
 
 
-def _of_target(target: Numeric, quantile: float | None) -> str:
-    """What is predicted, and between which bounds: of dates as dates. quantile: the level of the one that a prediction is."""
+def _of_target(target: Numeric, quantile: str) -> str:
+    """What is predicted, and between which bounds: of dates as dates. quantile: the one that a prediction is; "" of other models."""
     what = "a time" if target.written == "time" else "a date" if target.written in DATES else "a number"
     log = ", learned as its logarithm" * target.log
-    log += ", so that a prediction is a median" * (target.log and quantile is None)
-    log += "" if quantile is None else f", of which a prediction is the {quantile:g} quantile"
+    log += ", so that a prediction is a median" * (target.log and not quantile)
+    log += f", of which a prediction is {quantile}" if quantile else ""
     said = f"{what} from {bounds_in_words(target)}{log}"
     unit = span_of(target.written)
     return (
@@ -419,7 +420,7 @@ def declared_aside(report: Report) -> int | None:
     return tested if measured is not None and measured.whole is not None and isinstance(tested, int) else None
 
 
-def _predicts(domain: Domain, quantile: float | None) -> Iterator[str]:
+def _predicts(domain: Domain, quantile: str) -> Iterator[str]:
     label = f"`{printable(domain.label)}`" if domain.label else "the label"
     if domain.target is not None:
         what = f"{label}, {_of_target(domain.target, quantile)},"

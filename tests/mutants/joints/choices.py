@@ -103,4 +103,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if domain != declared:\n",
         (APART, "-k", "fill_no_gap"),
     ),
+    Mutant(
+        "the clip of the recipe evens the slopes of a quantile",
+        "a sentence that misleads",
+        "recipes/sklearn_estimators.py",
+        "clip_norm=max(found.clip_norm, longest),",
+        "clip_norm=found.clip_norm,",
+        ("tests/evaluation/test_how_far_apart.py", "-k", "trained_at_their_level"),
+    ),
+    Mutant(
+        "quantiles are compared by absolute errors",
+        "a choice of the worse one",
+        "evaluation/choose.py",
+        "    if level in (None, 0.5):\n        return target_errors",
+        "    if True:\n        return target_errors",
+        ("tests/evaluation/test_how_far_apart.py", "-k", "its_own_and_no_larger"),
+    ),
 )

@@ -377,7 +377,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a quantile of a logarithm is called a median",
         "a sentence that misleads",
         "release/summary.py",
-        "(target.log and quantile is None)",
+        "(target.log and not quantile)",
         "target.log",
         ("tests/release/test_summary.py", "-k", "quantile_is_called"),
     ),
@@ -396,5 +396,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "if drafted and row.sequence < mine and",
         "if drafted and row.sequence < 0 and",
         ("tests/commands/test_saved_claims.py", "-k", "claim_no_draft"),
+    ),
+    Mutant(
+        "a quantile that its clip draws to the median is called by its level alone",
+        "a sentence that misleads",
+        "release/advice.py",
+        "    if abs(met - level) <= _DRAWN:\n",
+        "    if True:\n",
+        ("tests/release/test_summary.py", "-k", "draws_to_the_median"),
     ),
 )
