@@ -362,7 +362,7 @@ class Quality:
         if self.quantile is not None:
             yield (
                 f"Each prediction is a {self.quantile:g} quantile, so how far it is off says little, and it is not compared with the mean. About {100 * self.quantile:g} of 100 targets "
-                f"should lie below their prediction: {self._option('residuals')} counts them."
+                f"should lie below their prediction: the bars below 0 of {self._option('residuals')} count them."
             )
             return
         if not self.compared:
