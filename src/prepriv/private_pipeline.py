@@ -183,10 +183,12 @@ def reading(
     fitted, domain = _with_gaps_if_taken(_as_one(before), domain)
     told += (*_by_order(fitted, domain), *_by_powers(fitted), *_by_choice(fitted))
     own = _own(before, domain)
-    if gaps and own.leaves_gaps:
+    # An imputer without a private fit fills them on a sketch.
+    unfilled = own.leaves_gaps and "Imputer" not in fitted.transformer
+    if gaps and unfilled:
         warnings.warn(_GAPS_LEFT, UserWarning, stacklevel=callers_level())
     ways = PipelineWays(fitted, own, way, missing, share, domain.target is not None)
-    if own.leaves_gaps and domain != declared:
+    if unfilled and domain != declared:
         with suppress(ValueError):
             plain = Fitted.of(_as_one(before), declared, encoded=True)
             other = replace(ways, fitted=plain, own=_own(before, declared))

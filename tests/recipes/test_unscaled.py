@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.impute import SimpleImputer
+from sklearn.compose import make_column_transformer
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -137,3 +138,13 @@ def test_gaps_that_no_step_fills_are_spoken_of(way):
     assert "SimpleImputer()" in told and "missing='midpoint'" in told
     assert warned("midpoint", StandardScaler()) == []
     assert warned("impute", SimpleImputer(), StandardScaler()) == []
+    if way == "budget":
+        return
+    for filled in (
+        SimpleImputer(add_indicator=True),
+        SimpleImputer(strategy="most_frequent"),
+        KNNImputer(),
+        make_pipeline(SimpleImputer(add_indicator=True), StandardScaler()),
+        make_column_transformer((SimpleImputer(add_indicator=True), ["a"]), remainder="passthrough"),
+    ):  # no private fit fills so, and a sketch does
+        assert warned("impute", filled) == warned("midpoint", filled) == []

@@ -273,7 +273,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "gaps that no step fills become the middle in silence",
         "a setting that is not read",
         "private_pipeline.py",
-        "    if gaps and own.leaves_gaps:\n",
+        "    if gaps and unfilled:\n",
         "    if False:\n",
         ("tests/recipes/test_unscaled.py", "-k", "no_step_fills"),
     ),
@@ -404,5 +404,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if abs(met - level) <= _DRAWN:\n",
         "    if True:\n",
         ("tests/release/test_summary.py", "-k", "draws_to_the_median"),
+    ),
+    Mutant(
+        "gaps that a sketch fills are said to become the middle",
+        "a warning that is false",
+        "private_pipeline.py",
+        'own.leaves_gaps and "Imputer" not in fitted.transformer\n',
+        "own.leaves_gaps\n",
+        ("tests/recipes/test_unscaled.py", "-k", "no_step_fills"),
     ),
 )
