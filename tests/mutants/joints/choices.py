@@ -99,7 +99,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "an imputer is left out to compare pipelines",
         "a step that is not run",
         "private_pipeline.py",
-        "    if own.leaves_gaps and domain != declared:\n",
+        "    if unfilled and domain != declared:\n",
         "    if domain != declared:\n",
         (APART, "-k", "fill_no_gap"),
     ),
