@@ -71,7 +71,10 @@ _LEFT_AS_THEY_ARE = (
 )
 OWN_CELL = "a cell of the one-hot code"
 NOISY_MEANS = "gaps of all numbers are filled by noisy means"
-_NOISY_MEDIANS = "gaps of all numbers are filled by noisy medians"
+_NOISY_MEDIANS = (
+    "gaps of all numbers are filled by noisy medians, which can be far off where many cells of a column are missing: SimpleImputer() fills by means, "
+    "whose noise is smaller"
+)
 
 
 _MIDDLE = "gaps of numbers become the middle of the declared bounds, since the pipeline fills none"
