@@ -301,6 +301,29 @@ def quantile_in_words(plan: Plan) -> str:
     return f"the {level:g} quantile, which training can draw to the {met:.2g} quantile, because it limits what a record says to {plan.learner.clip(plan.space.radius):.3g}"
 
 
+_FAR_FILL = 0.3  # deviations of a column: fills that noise moves so far are spoken of
+
+
+def medians_in_words(plan: Plan) -> str:
+    """That noise moves the medians which fill gaps, where it does. It follows from the plan alone, and is empty of any other."""
+    from prepriv.release.noisy_fills import off_of_median  # which a fit without gaps does without
+
+    off = max(
+        (
+            off_of_median(p, plan.n)
+            for p in plan.steps
+            if p.step.name == "MedianImputer" and p.step.paid.leaves
+        ),
+        default=0.0,
+    )
+    if off < _FAR_FILL:
+        return ""
+    return (
+        f"Gaps are filled by noisy medians. In a column with half of its cells missing, noise moves such a median by about {float(f'{off:.2g}'):g} standard deviations of the column, and by more where more are missing. "
+        'Means have less noise: SimpleImputer(), or MeanImputer. A sketch (way="sketch") is another way.'
+    )
+
+
 def drawn_in_words(plan: Plan) -> str:
     """That a clip draws a quantile to the median, and which clip does not. It follows from the plan alone, and is empty of any other."""
     level = quantile_of(plan)
@@ -375,6 +398,7 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
         unit_probabilities_in_words(model.declared),
         codes_in_words(model.declared),
         drawn_in_words(model.declared),
+        medians_in_words(model.declared),
         "" if model.noise_alone else sure_in_words(model.declared),
     )
     for wide in filter(None, plain):

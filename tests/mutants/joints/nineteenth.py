@@ -413,4 +413,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "own.leaves_gaps\n",
         ("tests/recipes/test_unscaled.py", "-k", "no_step_fills"),
     ),
+    Mutant(
+        "medians that noise moves far are not spoken of",
+        "a model worth less without a word",
+        "release/advice.py",
+        "    if off < _FAR_FILL:\n",
+        "    if True:\n",
+        ("tests/recipes/test_unscaled.py", "-k", "noise_moves_far"),
+    ),
 )
