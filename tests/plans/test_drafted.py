@@ -618,7 +618,7 @@ def test_accounts_of_other_libraries_add_what_the_draft_spent():
     for alone, whole in found.values():
         least = by_hand(alone, drafted) * (
             1 - 1e-12
-        )  # two searches on one curve end where they began to agree
+        )  # both are rounded up on a grid that follows µ, and `whole` rounds µ up first
         assert least <= whole.epsilon(DELTA) <= by_hand(alone, drafted) * (1 + 1e-3)
         assert whole.epsilon(DELTA) > alone.epsilon(DELTA) * 1.01
         assert whole.notes[0].startswith("in all: ") and set(alone.premises) <= set(whole.premises)

@@ -590,7 +590,7 @@ LOGS = make_pipeline(FunctionTransformer(np.log1p), Scaler())
     ids=["logarithms of some", "in three parts", "logarithms of all", "two scalers"],
 )
 def test_every_number_that_some_scaler_has_centred_is_centred(parts, centred, target):
-    """Found by a newcomer: after logarithms of some columns features are no columns any more, and none counted as centred."""
+    """A newcomer's: after logarithms of some columns features are not columns any more, and none counted as centred."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({c: rng.gamma(2.0, 2.0, 3000).clip(0, 50) for c in "abcd"})
     score = np.log1p(rows["a"]) - 0.1 * rows["c"]

@@ -142,7 +142,7 @@ def test_as_many_records_as_are_named_after_a_pipeline_are_enough(columns, epsil
         bounds = {name: Numeric(0, 1, missing="impute") for name in rows}
         pipeline = make_pipeline(SimpleImputer(strategy="median"), Scaler(), LogisticRegression())
         made = prepriv.private(
-            pipeline, prepriv.Domain(bounds, classes=["no", "yes"]), epsilon=epsilon, delta=1e-5
+            pipeline, prepriv.Domain(bounds, classes=["no", "yes"]), epsilon=epsilon, delta=1e-5, way="budget"
         )
         return made.fit(rows, np.where(rows["a"] > 0.5, "yes", "no")).coefficients_.fills
 

@@ -1032,6 +1032,7 @@ def test_a_number_that_beats_the_mean_by_cut_errors_is_said_to_do_so_by_those(
         of_number=True,
         error=0.9 * mean,
         mean_error=mean,
+        mean_error_ends=(0.9 * mean, mean),
         mean_target=(7.0, 6.0, 8.0) if ends[1] < 200 else (600.0, 590.0, 610.0),
         target_ends=ends,
         error_bound=bound,
@@ -1045,6 +1046,8 @@ def test_a_number_that_beats_the_mean_by_cut_errors_is_said_to_do_so_by_those(
     assert only_cut == ("larger error bound" in asked) and only_cut != ("Nothing in these numbers" in asked)
     assert ("No single number reaches that" in said) == (bound is not None and not only_cut)
     assert "So predictions are nearer" in said if bound is None else f"By errors cut at {bound:,.0f}" in said
+    unknown = replace(found, mean_error_ends=None)  # of the error of the mean only the bound is known then
+    assert unknown.cut_decides == (bound is not None and low < 0.6)
 
 
 @pytest.mark.parametrize(("level", "side"), [(0.9, "too large"), (0.1, "too small"), (0.5, "off")])

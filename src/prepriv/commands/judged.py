@@ -53,6 +53,7 @@ from prepriv.guarantees.printed import exact
 from prepriv.ledger import Entry, Ledger
 from prepriv.release.model import Model, artifact_file
 from prepriv.release.report import Report
+from prepriv.release.review import WHO_EDITED
 from prepriv.release.summary import BEGAN_AS_A_DRAFT
 from prepriv.runs.booked import booked_otherwise, charge_of_draft, not_booked
 from prepriv.tables.written import spelled
@@ -70,7 +71,7 @@ _MOST_NAMED = 3  # columns, or categories of one
 _UNNAMED = "its claim includes a private draft that it does not name, as an earlier version wrote it, so the charge of the draft was not looked for"
 _WHICH_DRAFT = "which private draft its claim includes, and to which ledger the draft was charged. Ask for its schema and for that ledger, and give both"
 _NOBODY = "it names nobody who answers for it (`declared_by:`)"
-_EDITED_SINCE = "who edited columns, bounds, categories or classes since the draft, and after seeing what? The file says that they were edited, or that nothing shows that they were not"
+_EDITED_SINCE = f"{WHO_EDITED} The file says that they were edited, or that nothing shows that they were not"
 _UNCLAIMED = "whether its bounds, categories or classes come from the schema draft of {which}, which it does not claim: if they do, its claim is too small by what that draft cost"
 _NO_MODEL = "bounds and classes were compared with the drafts in the ledgers, and the rest was not, as no model was given with it: read it"
 
@@ -510,8 +511,8 @@ def _of_its_bounds(
     if one.drafts or one.uncharged or one.unnamed:
         said = data.get("promise")
         return [_EDITED_SINCE] if isinstance(said, list) and BEGAN_AS_A_DRAFT in said else []
-    told = [data.get(name) for name in ("bounds", "columns")]
-    columns = {str(name) for part in told if isinstance(part, Mapping) for name in part}
+    columns = data.get("columns")  # of a description; answers and sketches do not list all that they read
+    columns = set(map(str, columns)) if isinstance(columns, Mapping) else set()
     uids = set() if one.own is None else {one.own[2]}
     paid = [
         row for rows in ledgers.values() for row in rows if row.plan_uid in uids and row.kind == "charged"

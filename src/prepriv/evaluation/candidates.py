@@ -13,15 +13,17 @@ from prepriv.columns import Column, Numeric
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Loss
-from prepriv.learners.targets import SquaredError
+from prepriv.learners.targets import Quantile, SquaredError
 from prepriv.plans.decision import decision, warn_of_weights
 from prepriv.plans.plan import Plan, make_plan
-from prepriv.preprocessing.base import Step
+from prepriv.preprocessing.base import Step, walk
 from prepriv.recipes.automatic import recipe
 from prepriv.recipes.pipeline_ways import PipelineWays
+from prepriv.recipes.regression import quantile_clip
 from prepriv.recipes.sklearn_estimators import OtherLoss
 from prepriv.recipes.step_rule import LearnerRule, StepRule
 
+_QUANTILE_RATE = 0.2
 _KEYS = ("steps", "learner", "loss", "class_weight", "threshold")
 _OF_MODEL = ("steps", "learner", "class_weight", "threshold")
 """Settings of an estimator that a candidate keeps; its domain is compared with that of the choice."""
@@ -54,6 +56,8 @@ class Candidate:
         own = self.learner == "auto" and self.loss is not None and type(self.loss) is not SquaredError
         rule = OtherLoss(self.loss) if own else self.learner
         steps, learner = recipe(domain, n=n, epsilon=epsilon, delta=delta, steps=self.steps, learner=rule)
+        if isinstance(self.loss, Quantile) and own:
+            learner = _at_its_level(learner, domain, steps, self.loss.level)
         if self.loss is not None and not own:
             learner = replace(learner, loss=self.loss)  # type: ignore[type-var]
         more, weights = decision(domain, self.class_weight, self.threshold)
@@ -61,6 +65,17 @@ class Candidate:
         if more or weights:
             warn_of_weights(plan)
         return replace(plan, class_weight=weights) if weights else plan
+
+
+def _at_its_level(learner: Any, domain: Domain, steps: Sequence[Step], level: float) -> Any:
+    """The recipe's descent with a clip and a rate at which it reaches the level of a quantile (docs/regression.md, Quantiles)."""
+    *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))
+    enough = quantile_clip(domain, steps, last.radius, level, learner.bias)
+    return replace(
+        learner,
+        clip_norm=max(learner.clip_norm, enough),
+        learning_rate=min(learner.learning_rate, _QUANTILE_RATE),
+    )
 
 
 def candidates_of(given: Any, **asked: Any) -> tuple[Candidate, ...]:

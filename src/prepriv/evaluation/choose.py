@@ -182,8 +182,8 @@ def choose(
     """Train candidates on private rows and release the best one, at one price for training and choice together.
 
     The best candidate is right on most of the records that were set aside, or has the smallest mean absolute error on
-    them; among quantiles (`Quantile`) the smallest pinball loss. On a record an error of a number counts by how much it is larger than the least of all candidates' errors, up to
-    a sixteenth of the distance of the bounds; with "random trials" by itself, up to a quarter. How far apart two candidates
+    them; among quantiles (`Quantile`) the smallest pinball loss. On a record an error of a number counts by how much
+    it is larger than the least of all candidates' errors, up to a sixteenth of the distance of the bounds; with "random trials" by itself, up to a quarter. How far apart two candidates
     have to be for the noise to leave the better one is said by `print` of the result (`plan.apart`), and in a warning before
     the charge where that is far. The other candidates and all scores are never released.
 
@@ -545,7 +545,7 @@ def _scores_beside(models: Sequence[Model], test: Table, truth: NDArray[np.int32
 
 
 def _errors(model: Model, test: Table, truth: NDArray[np.int32]) -> Floats:
-    """The error on each record, as a share of the distance of the bounds, and of a quantile its pinball loss, which is no larger; none is NaN."""
+    """The error on each record, as a share of the distance of the bounds. A quantile counts by its pinball loss, which is at most its error. None is NaN."""
     target, level = model.domain.target, quantile_of(model.declared)
     assert target is not None
     scores = row_scores(model, test)[0]

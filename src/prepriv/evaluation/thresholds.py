@@ -78,7 +78,10 @@ def thresholds_of(rows: Measured) -> ThresholdTable:
     """Of each edge of the scores at which recall and precision are known; none unless scores of two classes were measured."""
     classes = [str(c) for c in rows.plan.domain.classes]
     if len(classes) != 2 or "scores" not in rows.counts:
-        return ThresholdTable()
+        table = ThresholdTable()
+        if len(classes) != 2:
+            table.why = "no thresholds: they are for models of two classes"
+        return table
     other, own = rows.counts["scores"].T  # by the probability of the second class, ascending
     of, edges = classes[1], list(rows.plan.edges)
     if own.sum() > other.sum():

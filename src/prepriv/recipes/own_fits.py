@@ -39,7 +39,7 @@ _WANTED: Mapping[type[Step], tuple[float, float]] = {
     MinMaxScaler: (0.005, 0.1),
     QuantileBins: (0.005, 0.1),
     PCA: (0.2, 0.1),
-    MedianImputer: (0.005, 0.02),
+    MedianImputer: (0.005, 0.1),
     MeanImputer: (0.02, 0.02),
     ShrunkCenter: (0.02, 0.02),
     Center: (0.02, 0.02),
@@ -71,10 +71,7 @@ _LEFT_AS_THEY_ARE = (
 )
 OWN_CELL = "a cell of the one-hot code"
 NOISY_MEANS = "gaps of all numbers are filled by noisy means"
-_NOISY_MEDIANS = (
-    "gaps of all numbers are filled by noisy medians, which can be far off where many cells of a column are missing: SimpleImputer() fills by means, "
-    "whose noise is smaller"
-)
+_NOISY_MEDIANS = "gaps of all numbers are filled by noisy medians"
 
 
 _MIDDLE = "gaps of numbers become the middle of the declared bounds, since the pipeline fills none"

@@ -230,6 +230,16 @@ def regression_learner(
     )
 
 
+def typical_norm(domain: Domain, steps: Sequence[Step], radius: float) -> float:
+    """The norm of rows after these steps, in the root mean square, or more. radius: the most."""
+    return min(radius, math.sqrt(mean_square(domain, steps)))
+
+
+def quantile_clip(domain: Domain, steps: Sequence[Step], radius: float, level: float, bias: float) -> float:
+    """The clip that leaves the two slopes of a `Quantile` as they are on typical rows. A shorter one evens them, which draws predictions to the median."""
+    return max(level, 1 - level) * math.hypot(typical_norm(domain, steps, radius), bias)
+
+
 def regression_descent(domain: Domain, steps: Sequence[Step], s: float) -> GradientDescent:
     """The descent after these steps, whatever second moments would do there."""
     *_, last = (domain.space, *(after for _, _, after in walk(steps, domain.space)))

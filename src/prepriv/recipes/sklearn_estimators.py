@@ -14,7 +14,7 @@ import numpy as np
 from prepriv.domain import Domain
 from prepriv.learners.learner import Learner
 from prepriv.learners.losses import Hinge, MarginLoss, SquaredHinge
-from prepriv.learners.targets import Huber, Quantile, SquaredError
+from prepriv.learners.targets import Huber, SquaredError
 from prepriv.preprocessing.sklearn_spec import check_values, class_path
 from prepriv.recipes.automatic import SCALE
 from prepriv.recipes.own_fits import no_effect
@@ -75,9 +75,6 @@ _WHY: Mapping[str, str] = {
 _LOSSES: Mapping[str, Any] = {"log_loss": None, "hinge": Hinge(), "squared_hinge": SquaredHinge()}
 
 
-QUANTILE_RATE = 0.2  # docs/regression.md, Quantiles
-
-
 @dataclass(frozen=True)
 class OtherLoss(LearnerRule):
     """The recipe's descent with another loss, made when the records and the budget are known."""
@@ -88,14 +85,6 @@ class OtherLoss(LearnerRule):
         if getattr(automatic, "mean_error", 0.0) and type(self.loss) is not SquaredError:
             automatic = replace(automatic, mean_error=0.0)  # type: ignore[type-var]
         found: Learner = replace(automatic, loss=self.loss)  # type: ignore[type-var]
-        if isinstance(self.loss, Quantile):  # a shorter clip evens its two slopes, and long steps miss it
-            slope = max(self.loss.level, 1 - self.loss.level)
-            longest = slope * math.hypot(1.0, getattr(found, "bias", 1.0))
-            return replace(  # type: ignore[type-var]
-                found,
-                clip_norm=max(found.clip_norm, longest),
-                learning_rate=min(found.learning_rate, QUANTILE_RATE),
-            )
         if math.isinf(min(found.clip_norm, self.loss.gradient_norm(1.0, found.weight_bound))):
             return replace(found, clip_norm=math.hypot(SCALE, 1))  # type: ignore[type-var]  # as with much signal
         return found

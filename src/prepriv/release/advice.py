@@ -18,7 +18,7 @@ from prepriv.learners.targets import TargetLoss
 from prepriv.preprocessing.homogenize import Homogenize
 from prepriv.preprocessing.scale import StandardScaler
 from prepriv.recipes.automatic import WeakSignal
-from prepriv.recipes.regression import curved_from
+from prepriv.recipes.regression import curved_from, quantile_clip, typical_norm
 from prepriv.release.quality import Quality, option_of
 from prepriv.release.shares import MOST, Share, first_of, in_quotes
 
@@ -301,29 +301,6 @@ def quantile_in_words(plan: Plan) -> str:
     return f"the {level:g} quantile, which training can draw to the {met:.2g} quantile, because it limits what a record says to {plan.learner.clip(plan.space.radius):.3g}"
 
 
-_FAR_FILL = 0.3  # deviations of a column: fills that noise moves so far are spoken of
-
-
-def medians_in_words(plan: Plan) -> str:
-    """That noise moves the medians which fill gaps, where it does. It follows from the plan alone, and is empty of any other."""
-    from prepriv.release.noisy_fills import off_of_median  # which a fit without gaps does without
-
-    off = max(
-        (
-            off_of_median(p, plan.n)
-            for p in plan.steps
-            if p.step.name == "MedianImputer" and p.step.paid.leaves
-        ),
-        default=0.0,
-    )
-    if off < _FAR_FILL:
-        return ""
-    return (
-        f"Gaps are filled by noisy medians. In a column with half of its cells missing, noise moves such a median by about {float(f'{off:.2g}'):g} standard deviations of the column, and by more where more are missing. "
-        'Means have less noise: SimpleImputer(), or MeanImputer. A sketch (way="sketch") is another way.'
-    )
-
-
 def drawn_in_words(plan: Plan) -> str:
     """That a clip draws a quantile to the median, and which clip does not. It follows from the plan alone, and is empty of any other."""
     level = quantile_of(plan)
@@ -337,13 +314,11 @@ def drawn_in_words(plan: Plan) -> str:
 
 
 def _met(plan: Plan, level: float) -> tuple[float, float]:
-    """(the quantile of rows of the root mean square norm, or more; the clip that cuts no such row)."""
-    from prepriv.recipes.regression import mean_square
-
-    row = min(plan.space.radius, math.sqrt(mean_square(plan.domain, [p.step for p in plan.steps])))
-    clip, norm = plan.learner.clip(plan.space.radius), math.hypot(row, getattr(plan.learner, "bias", 1.0))
+    """(the quantile that training can draw to, by its typical rows; the clip that does not)."""
+    steps, radius, bias = [p.step for p in plan.steps], plan.space.radius, getattr(plan.learner, "bias", 1.0)
+    clip, norm = plan.learner.clip(radius), math.hypot(typical_norm(plan.domain, steps, radius), bias)
     above, below = min(level * norm, clip), min((1 - level) * norm, clip)
-    return above / (above + below), max(level, 1 - level) * norm
+    return above / (above + below), quantile_clip(plan.domain, steps, radius, level, bias)
 
 
 def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
@@ -398,7 +373,6 @@ def warn_of_noise(model: Model, found: Quality | None = None) -> None:
         unit_probabilities_in_words(model.declared),
         codes_in_words(model.declared),
         drawn_in_words(model.declared),
-        medians_in_words(model.declared),
         "" if model.noise_alone else sure_in_words(model.declared),
     )
     for wide in filter(None, plain):

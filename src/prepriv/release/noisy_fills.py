@@ -95,18 +95,12 @@ def _fills(
     return tuple(found)
 
 
-def off_of_median(planned: PlannedStep, n: int) -> float:
-    """How far noise moves a median of a column with half of its cells missing, in its deviations."""
-    noise = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0)
-    return _AT_MEDIAN * noise_of_median_rank(noise) / (_OBSERVED * n)
-
-
 def _off(n: int, deviation: Floats, planned: PlannedStep, released: ReleasedMap) -> Floats:
     """How far noise moves what fills a gap of each cell, (d,), in deviations of its column: those that were released, or 0."""
     space, observed = planned.before, _OBSERVED * n
     noise = (planned.noise_multiplier or 0.0) * (planned.shift or 0.0)
     if isinstance(planned.step, MedianImputer):
-        return np.full(space.d, off_of_median(planned, n))
+        return np.full(space.d, _AT_MEDIAN * noise_of_median_rank(noise) / observed)
     if not isinstance(planned.step, MeanImputer) or not isinstance(released, FillReleased):
         return np.full(space.d, math.inf)
     half = np.maximum(space.widths / 2, 1e-300)

@@ -296,9 +296,10 @@ class Quality:
     @property
     def _single(self) -> float:
         """R² by cut errors that no single number exceeds; 1 where what it follows from was not measured."""
-        error = max((self.mean_error or self.error_beside or 0.0, *(self.mean_error_ends or ())))
-        if self.error_bound is None or error == 0.0 or self.mean_target is None or self.target_ends is None:
+        if self.error_bound is None or self.mean_target is None or self.target_ends is None:
             return 1.0
+        # Cut errors are at most the bound, whatever is known of them.
+        error = self.error_bound if self.mean_error_ends is None else self.mean_error_ends[1]
         from prepriv.release.cut_errors import single_number  # which a fit does without
 
         at, low, high = self.mean_target

@@ -140,12 +140,14 @@ def asked_of_weak(claim: Guarantee | None) -> list[str]:
     ]
 
 
+WHO_EDITED = "who edited columns, bounds, categories or classes since the draft, and after seeing what?"
+"""What to ask of a page, or of a file, that says so."""
+
+
 def asked_of_claim(report: Report) -> list[str]:
     """What a page itself leaves to answer before anyone signs, without a ledger: a weak claim, and a draft that was edited."""
     edited = report.plan.domain.as_drafted is False
-    said = [
-        "who edited columns, bounds, categories or classes since the draft, and after seeing what? The page says that they were edited"
-    ]
+    said = [f"{WHO_EDITED} The page says that they were edited"]
     return [*asked_of_weak(report.guarantee), *(said if edited else [])]
 
 

@@ -106,9 +106,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the clip of the recipe evens the slopes of a quantile",
         "a sentence that misleads",
-        "recipes/sklearn_estimators.py",
-        "clip_norm=max(found.clip_norm, longest),",
-        "clip_norm=found.clip_norm,",
+        "evaluation/candidates.py",
+        "clip_norm=max(learner.clip_norm, enough),",
+        "clip_norm=learner.clip_norm,",
         ("tests/evaluation/test_how_far_apart.py", "-k", "trained_at_their_level"),
     ),
     Mutant(

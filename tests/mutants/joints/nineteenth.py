@@ -414,11 +414,11 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tests/recipes/test_unscaled.py", "-k", "no_step_fills"),
     ),
     Mutant(
-        "medians that noise moves far are not spoken of",
+        "noise of medians is never larger than they tolerate",
         "a model worth less without a word",
-        "release/advice.py",
-        "    if off < _FAR_FILL:\n",
-        "    if True:\n",
-        ("tests/recipes/test_unscaled.py", "-k", "noise_moves_far"),
+        "recipes/own_fits.py",
+        "    MedianImputer: (0.005, 0.1),\n",
+        "    MedianImputer: (0.005, 0.02),\n",
+        ("tests/recipes/test_own_fits.py", "-k", "medians_that_are_noisy"),
     ),
 )
