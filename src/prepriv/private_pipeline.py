@@ -184,7 +184,7 @@ def reading(
     told += (*_by_order(fitted, domain), *_by_powers(fitted), *_by_choice(fitted))
     own = _own(before, domain)
     # An imputer without a private fit fills them on a sketch.
-    unfilled = own.leaves_gaps and "Imputer" not in fitted.transformer
+    unfilled = own.leaves_gaps and not any(f".{name}" in fitted.transformer for name in _IMPUTERS)
     if gaps and unfilled:
         warnings.warn(_GAPS_LEFT, UserWarning, stacklevel=callers_level())
     ways = PipelineWays(fitted, own, way, missing, share, domain.target is not None)
@@ -196,6 +196,7 @@ def reading(
     return PipelineReading(domain, ways, loss, class_weight, told, domain.n, epsilon, delta)
 
 
+_IMPUTERS = ("IterativeImputer", "KNNImputer", "SimpleImputer")
 _GAPS_LEFT = (
     "The domain keeps gaps of numbers (missing='impute'), and no step of the pipeline fills them: they become the middle of the declared bounds. Put SimpleImputer() "
     "in front, which learns a mean, or declare missing='midpoint', if the middle is what you want"

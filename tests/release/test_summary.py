@@ -1062,7 +1062,7 @@ def test_a_quantile_is_called_one_and_not_compared_with_the_mean(rng, level, sid
     told = reg.report_.summary
     page = " ".join([*told.predicts, *told.good, *told.to_do])
     assert f"of which a prediction is the {level:g} quantile" in page and "median" not in page
-    assert f"{level:g} quantile of such records, and not their mean, so sums are {side}" in page
+    assert f"{level:g} quantile of such records, and not their mean. So sums are {side}" in page
     assert "worse than always predicting the mean" not in page and "place of the mean" not in page
     assert f"About {100 * level:g} of 100 targets should lie below" in page
     assert "Nothing in these numbers asks for a change" not in page

@@ -328,10 +328,13 @@ def sums_in_words(plan: Plan, *, asked: bool = True) -> str:
         return ""
     level = quantile_of(plan)
     if level is not None:
-        side = (
-            f"too {'large' if level > 0.5 else 'small'}" if level != 0.5 else "off where the number is skewed"
+        side, beyond = ("large", "above") if level > 0.5 else ("small", "below")
+        off = (
+            f"too {side}, unless the mean lies {beyond} that quantile"
+            if level != 0.5
+            else "off where the number is skewed"
         )
-        return f"Do not add its predictions up: each is the {level:g} quantile of such records, and not their mean, so sums are {side}."
+        return f"Do not add its predictions up: each is the {level:g} quantile of such records, and not their mean. So sums are {off}."
     if plan.domain.target.log:
         return "Do not add its predictions up: they are about medians, because the logarithm of the target is learned, and sums of them are too small."
     if not (plan.private and math.isfinite(getattr(plan.learner, "clip_norm", math.inf))):
